@@ -1,0 +1,2 @@
+/** `heddle`: protocol and stream in one import. */
+export * from "./protocol/index.ts";

@@ -1,0 +1,279 @@
+/**
+ * The judgement of AG-UI's data: what is unknown is taken out with a warning, what is malformed is refused.
+ *
+ * Exact values, nearly all there are, pass the generated checks and come back untouched. The rest is walked here
+ * against the table of shapes: unknown properties and union members are stripped (R-PROC-08), cascading outward
+ * through required positions (R-PROC-10); open objects keep what they hold (R-PROC-09); a known field with a wrong
+ * value is a problem, the first of which is reported (R-PROC-02). A value that is stripped whole takes the problems
+ * inside it along. Nothing is mutated: what changes is copied.
+ */
+import { HeddleError } from "./errors.ts";
+import type { Problem } from "./errors.ts";
+import { isExactEvent, isExactRunInput } from "./generated/checks.ts";
+import type { Definitions, Event, RunAgentInput } from "./generated/model.ts";
+import { ALIASES, ENUMS, OBJECTS, OPEN, UNIONS } from "./generated/shapes.ts";
+
+/** Something that was taken out or changed, and where. */
+export interface Warning {
+  /** What kind of thing it was. */
+  readonly code: WarningCode;
+  /** JSON Pointer to it, in the value as it came. */
+  readonly path: string;
+  /** What happened, in one sentence. */
+  readonly message: string;
+}
+
+/** What a warning can be about. */
+export type WarningCode =
+  | "unknown-event"
+  | "unknown-property"
+  | "unknown-member"
+  | "retired-form"
+  | "lossy-projection"
+  | "unknown-variant";
+
+/** A judged value, and what had to be taken out of it. */
+export interface Enforced<T> {
+  /** The value, exactly as AG-UI defines it. */
+  readonly value: T;
+  /** What was taken out; empty for nearly every value. */
+  readonly warnings: readonly Warning[];
+}
+
+const NO_WARNINGS: readonly Warning[] = Object.freeze([]);
+
+/**
+ * Judges one event. `value` is undefined where the whole event is unknown and has to be dropped.
+ * Throws `event-invalid` where a known field is malformed.
+ */
+export function parseEvent(input: unknown): Enforced<Event | undefined> {
+  if (isExactEvent(input)) return { value: input as Event, warnings: NO_WARNINGS };
+  return enforce("%Event", input, "event-invalid") as Enforced<Event | undefined>;
+}
+
+/** Judges a run input. Throws `input-invalid` where a known field is malformed. */
+export function parseRunInput(input: unknown): Enforced<RunAgentInput> {
+  if (isExactRunInput(input)) return { value: input as RunAgentInput, warnings: NO_WARNINGS };
+  return enforce("@RunAgentInput", input, "input-invalid") as Enforced<RunAgentInput>;
+}
+
+/** Judges a value as any definition by name, such as `AgentCapabilities` or `Tool`. Throws `event-invalid`. */
+export function parseAs<N extends keyof Definitions>(name: N, input: unknown): Enforced<Definitions[N] | undefined> {
+  return enforce(codeOf(name), input, "event-invalid") as Enforced<Definitions[N] | undefined>;
+}
+
+/** Judges what an author built: empty optional fields go without a word, anything unknown is refused. */
+export function enforceOwn(input: unknown): unknown {
+  if (isExactEvent(input)) return input;
+  const { value, warnings } = enforce("%Event", input, "event-invalid", true);
+  const unknown = warnings[0];
+  if (unknown === undefined) return value;
+  return refuse("event-invalid", { path: unknown.path, expected: "nothing", received: "an unknown field or member" });
+}
+
+function codeOf(name: string): string {
+  if (name in OBJECTS) return `@${name}`;
+  if (name in UNIONS) return `%${name}`;
+  return name in ENUMS ? `#${name}` : (ALIASES[name] ?? "");
+}
+
+function enforce(
+  code: string,
+  input: unknown,
+  errorCode: "event-invalid" | "input-invalid",
+  own = false,
+): Enforced<unknown> {
+  const walk: Walk = { own, warnings: [], problem: undefined };
+  const value = judge(walk, code, input, "");
+  if (value === DROPPED) {
+    // The outermost value has no container to be taken out of: all of it goes.
+    const type = isObject(input) ? input.type : input;
+    return {
+      value: undefined,
+      warnings: [unknownWarning(code === "%Event" ? "unknown-event" : "unknown-member", "", type)],
+    };
+  }
+  if (walk.problem !== undefined) refuse(errorCode, walk.problem);
+  return { value, warnings: walk.warnings.length === 0 ? NO_WARNINGS : walk.warnings };
+}
+
+function refuse(code: "event-invalid" | "input-invalid", problem: Problem): never {
+  const { path, expected, received } = problem;
+  throw new HeddleError(
+    code,
+    `Expected ${expected} at ${path === "" ? "the top" : path}, received ${received}.`,
+    problem,
+  );
+}
+
+interface Walk {
+  /** Whether empty optional fields are taken out silently: for values that our own caller built. */
+  readonly own: boolean;
+  readonly warnings: Warning[];
+  problem: Problem | undefined;
+}
+
+/** Says that a value is unknown as a whole, and that its container has to do without it. */
+const DROPPED = Symbol("dropped");
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const has = (object: object, key: string): boolean => Object.hasOwn(object, key);
+
+/** What each one-letter code allows. */
+const LEAVES: Readonly<Record<string, readonly [expected: string, check: (value: unknown) => boolean]>> = {
+  s: ["a string", (value) => typeof value === "string"],
+  b: ["true or false", (value) => typeof value === "boolean"],
+  i: ["an integer", Number.isSafeInteger],
+  u: ["an integer from 0", (value) => Number.isSafeInteger(value) && (value as number) >= 0],
+  p: ["a JSON Pointer", (value) => typeof value === "string" && /^(\/|$)/.test(value) && !/~(?![01])/.test(value)],
+  j: ["a JSON value", () => true],
+  v: ["a JSON value other than null", (value) => value !== null],
+  o: ["an object", isObject],
+};
+
+function judge(walk: Walk, code: string, value: unknown, path: string): unknown {
+  const rest = code.slice(1);
+  switch (code[0]) {
+    case "=":
+      return value === rest ? value : report(walk, path, `"${rest}"`, value);
+    case "#": {
+      const values = ENUMS[rest] ?? [];
+      if (typeof value !== "string") return report(walk, path, `one of ${values.join(", ")}`, value);
+      return values.includes(value) ? value : DROPPED;
+    }
+    case "@":
+      return judgeObject(walk, rest, value, path);
+    case "%":
+      return judgeUnion(walk, rest, value, path);
+    case "[":
+    case "+":
+      return judgeList(walk, rest, value, path, code[0] === "+" ? 1 : 0);
+    case "~":
+      if (typeof value === "string") return value;
+      return Array.isArray(value)
+        ? judgeList(walk, rest, value, path, 0)
+        : report(walk, path, "a string or a list of content parts", value);
+    default: {
+      const [expected, check] = LEAVES[code] ?? ["", () => false];
+      return check(value) ? value : report(walk, path, expected, value);
+    }
+  }
+}
+
+function judgeUnion(walk: Walk, name: string, value: unknown, path: string): unknown {
+  const union = UNIONS[name];
+  if (union === undefined || !isObject(value)) return report(walk, path, "an object", value);
+  const tag = has(value, union.by) ? value[union.by] : undefined;
+  if (typeof tag !== "string") return report(walk, `${path}/${union.by}`, "a string", tag);
+  const member = has(union.members, tag) ? union.members[tag] : undefined;
+  return member === undefined ? DROPPED : judgeObject(walk, member, value, path);
+}
+
+function judgeObject(walk: Walk, name: string, value: unknown, path: string): unknown {
+  if (!isObject(value)) return report(walk, path, "an object", value);
+  const fields = OBJECTS[name] ?? {};
+  const open = OPEN.includes(name);
+  const marked = mark(walk);
+  let copy: Record<string, unknown> | undefined;
+  for (const key of Object.keys(value)) {
+    const code = has(fields, key) ? fields[key] : undefined;
+    const optional = code?.[0] === "?";
+    const held = value[key];
+    let kept = held;
+    if (code === undefined) {
+      if (open) continue;
+      walk.warnings.push(unknownWarning("unknown-property", `${path}/${escape(key)}`, key));
+      kept = DROPPED;
+    } else if (held === undefined || (optional && held === null && walk.own)) {
+      kept = DROPPED;
+    } else {
+      kept = judge(walk, optional ? code.slice(1) : code, held, `${path}/${key}`);
+      if (kept === DROPPED) {
+        if (!optional) return drop(walk, marked);
+        walk.warnings.push(unknownWarning("unknown-member", `${path}/${key}`, held));
+      }
+    }
+    if (kept === held) continue;
+    copy ??= { ...value };
+    if (kept === DROPPED) delete copy[key];
+    else copy[key] = kept;
+  }
+  for (const key in fields) {
+    const code = fields[key];
+    if (code?.[0] !== "?" && (!has(value, key) || value[key] === undefined)) {
+      report(walk, `${path}/${key}`, expectation(code ?? ""), undefined);
+    }
+  }
+  return copy ?? value;
+}
+
+function judgeList(walk: Walk, code: string, value: unknown, path: string, atLeast: number): unknown {
+  if (!Array.isArray(value)) return report(walk, path, "a list", value);
+  let copy: unknown[] | undefined;
+  for (let index = 0; index < value.length; index++) {
+    const marked = mark(walk);
+    const kept = judge(walk, code, value[index], `${path}/${index}`);
+    if (kept !== value[index]) copy ??= value.slice(0, index);
+    if (kept === DROPPED) {
+      drop(walk, marked);
+      walk.warnings.push(unknownWarning("unknown-member", `${path}/${index}`, value[index]));
+    } else copy?.push(kept);
+  }
+  const list = copy ?? value;
+  return list.length >= atLeast ? list : report(walk, path, "a list of at least one", "an empty list");
+}
+
+/** Where warnings and problems stood, so that a value that is dropped whole takes its own along. */
+const mark = (walk: Walk): readonly [number, Problem | undefined] => [walk.warnings.length, walk.problem];
+
+function drop(walk: Walk, [length, problem]: readonly [number, Problem | undefined]): typeof DROPPED {
+  walk.warnings.length = length;
+  walk.problem = problem;
+  return DROPPED;
+}
+
+/** Notes the first problem; the walk goes on, since an enclosing value may yet turn out to be unknown. */
+function report(walk: Walk, path: string, expected: string, received: unknown): unknown {
+  walk.problem ??= { path, expected, received: describe(received) };
+  return received;
+}
+
+function expectation(code: string): string {
+  const leaf = LEAVES[code];
+  if (leaf !== undefined) return leaf[0];
+  switch (code[0]) {
+    case "=":
+      return `"${code.slice(1)}"`;
+    case "#":
+      return `one of ${(ENUMS[code.slice(1)] ?? []).join(", ")}`;
+    case "~":
+      return "a string or a list of content parts";
+    case "[":
+    case "+":
+      return "a list";
+    default:
+      return "an object";
+  }
+}
+
+/** A value in a few words. */
+export function describe(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  if (isObject(value)) return "an object";
+  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+const escape = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1");
+
+function unknownWarning(code: WarningCode, path: string, what: unknown): Warning {
+  const name = describe(isObject(what) ? (what.type ?? what.role ?? what.op) : what);
+  const where = path === "" ? "" : ` at ${path}`;
+  const kind = { "unknown-event": "event of type", "unknown-property": "property" }[code as string] ?? "member";
+  return { code, path, message: `Removed the ${kind} ${name}${where}: AG-UI does not describe it.` };
+}

@@ -1,0 +1,21 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  resolve: {
+    tsconfigPaths: true,
+  },
+  test: {
+    include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+    testTimeout: 60_000,
+    coverage: {
+      provider: "v8",
+      include: ["src/**/*.ts"],
+      exclude: ["src/**/*.test.ts", "src/**/*.test-d.ts", "src/protocol/definition/**"],
+      reporter: ["text-summary", "json-summary"],
+      thresholds: {
+        lines: 80,
+        "src/protocol/**": { lines: 90 },
+      },
+    },
+  },
+});
