@@ -1,2 +1,3 @@
-/** `heddle`: protocol and stream in one import. */
+/** `heddle`: protocol, dialects and stream in one import. */
 export * from "./protocol/index.ts";
+export * from "./protocol/dialects/index.ts";

@@ -1,5 +1,4 @@
 /** Every generated file with the text that it should have now. */
-import { writeChecks } from "./write-checks.ts";
 import { writeFactories } from "./write-factories.ts";
 import { writeModel } from "./write-model.ts";
 import { writeSchema } from "./write-schema.ts";
@@ -8,7 +7,6 @@ import { writeShapes } from "./write-shapes.ts";
 export function generatedFiles(): readonly { readonly path: string; readonly text: string }[] {
   return [
     { path: "src/protocol/generated/model.ts", text: writeModel() },
-    { path: "src/protocol/generated/checks.ts", text: writeChecks() },
     { path: "src/protocol/generated/shapes.ts", text: writeShapes() },
     { path: "src/protocol/generated/factories.ts", text: writeFactories() },
     { path: "src/protocol/generated/definition-schemas.ts", text: writeSchema() },

@@ -1,73 +1,70 @@
 /**
- * Writes the compact table that the enforcing walk reads. A field's code says what it may hold:
- * `s` string, `b` boolean, `i` integer, `u` integer from 0, `p` JSON Pointer, `j` any JSON, `v` any JSON but null,
- * `o` open object, `=x` the constant x, `#E` an enum, `@O` an object, `%U` a union, `[c` a list of c,
- * `+c` a list of at least one c, `~c` text or a list of c; a leading `?` means optional.
+ * Writes the table that enforcement reads, as short as it can be: it is most of what a browser loads.
+ *
+ * Fields are words: `name` is a required string, `?name` an optional one, `name:code` anything else. A first word `*`
+ * makes the object open. Members of a union leave out the constant that tells them apart. The codes are explained
+ * where they are read, in src/protocol/shape.ts.
  */
 import { definitions } from "../../src/protocol/definition/index.ts";
-import type { Shape } from "../../src/protocol/definition/index.ts";
-import { HEADER, objects, resolve, tagOf, unions } from "./outline.ts";
+import type { ObjectDefinition, Shape } from "../../src/protocol/definition/index.ts";
+import { HEADER, objectNamed, objects, resolve, tagOf, unions } from "./outline.ts";
 
 const LETTERS = { string: "s", boolean: "b", int: "i", uint: "u", pointer: "p", json: "j", value: "v", open: "o" };
 
+/** Runs of words that many objects share, by the name that the table gives them. */
+const SHARED = {
+  base: "?timestamp:i ?rawEvent:v ?metadata:o",
+  attributable: "${base} ?subagentRunId",
+  encrypted: "?encryptedValue ?encryptedValueType",
+  owned: "?metadata:o ?subagentRunId",
+  named: "?name ${encrypted}",
+};
+
 export function writeShapes(): string {
-  const objectLines = objects.map(([name, definition]) => {
-    const fields = Object.entries(definition.fields).map(
-      ([field, { shape, required }]) => `${field}: "${required ? "" : "?"}${codeOf(shape)}"`,
+  const members = new Set(unions.flatMap(([, union]) => union.members));
+  const objectLines = objects
+    .filter(([name]) => !members.has(name))
+    .map(([name, definition]) => `  ${name}: ${words(definition)},`);
+  const unionLines = unions.map(([name, { by, members: names }]) => {
+    const lines = names.map(
+      (member) => `      ${JSON.stringify(tagOf(member, by))}: ${words(objectNamed(member), by)},`,
     );
-    return `  ${name}: { ${compress(fields)} },`;
+    return `  ${name}: {\n    by: "${by}",\n    members: {\n${lines.join("\n")}\n    },\n  },`;
   });
   const enumLines = Object.entries(definitions).flatMap(([name, definition]) =>
-    definition.kind === "enum" ? [`  ${name}: ${JSON.stringify(definition.values)},`] : [],
+    definition.kind === "enum" ? [`  ${name}: ${JSON.stringify(definition.values.join(" "))},`] : [],
   );
-  const unionLines = unions.map(([name, { by, members }]) => {
-    const tags = members.map((member) => `${JSON.stringify(tagOf(member, by))}: "${member}"`);
-    return `  ${name}: { by: "${by}", members: { ${tags.join(", ")} } },`;
-  });
-  const aliasLines = Object.entries(definitions).flatMap(([name, definition]) =>
-    definition.kind === "alias" ? [`  ${name}: "${codeOf(definition.shape)}",`] : [],
-  );
-  const open = objects.flatMap(([name, definition]) => (definition.open ? [`"${name}"`] : []));
+  const shared = Object.entries(SHARED).map(([name, text]) => `const ${name} = \`${text}\`;`);
   return `${HEADER}
-const base = { ${BASE.join(", ")} } as const;
-const attributable = { ...base, ${ATTRIBUTION} } as const;
+${shared.join("\n")}
 
-/** Fields of every object, each with the code of what it may hold. */
-export const OBJECTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+/** Fields of every object that is not the member of a union. */
+export const OBJECTS = {
 ${objectLines.join("\n")}
 };
 
-/** Values of every enum. */
-export const ENUMS: Readonly<Record<string, readonly string[]>> = {
-${enumLines.join("\n")}
-};
-
 /** Members of every union, by the constant that tells them apart. */
-export const UNIONS: Readonly<
-  Record<string, { readonly by: string; readonly members: Readonly<Record<string, string>> }>
-> = {
+export const UNIONS = {
 ${unionLines.join("\n")}
 };
 
-/** Names for other shapes. */
-export const ALIASES: Readonly<Record<string, string>> = {
-${aliasLines.join("\n")}
+/** Values of every enum. */
+export const ENUMS = {
+${enumLines.join("\n")}
 };
-
-/** Objects that keep members they do not name. */
-export const OPEN: readonly string[] = [${open.join(", ")}];
 `;
 }
 
-const BASE = ['timestamp: "?i"', 'rawEvent: "?v"', 'metadata: "?o"'];
-const ATTRIBUTION = 'subagentRunId: "?s"';
-
-/** Writes the fields that all events share as one word. */
-function compress(fields: readonly string[]): string {
-  if (!BASE.every((field) => fields.includes(field))) return fields.join(", ");
-  const attributed = fields.includes(ATTRIBUTION);
-  const own = fields.filter((field) => !BASE.includes(field) && !(attributed && field === ATTRIBUTION));
-  return [...own, attributed ? "...attributable" : "...base"].join(", ");
+function words(definition: ObjectDefinition, implied?: string): string {
+  const fields = Object.entries(definition.fields)
+    .filter(([name]) => name !== implied)
+    .map(([name, { shape, required }]) => {
+      const code = codeOf(shape);
+      return `${required ? "" : "?"}${name}${code === "s" ? "" : `:${code}`}`;
+    });
+  let text = [...(definition.open ? ["*"] : []), ...fields].join(" ");
+  for (const [name, run] of Object.entries(SHARED)) text = text.replace(run, `\${${name}}`);
+  return text.includes("${") ? `\`${text}\`` : `"${text}"`;
 }
 
 function codeOf(unresolved: Shape): string {

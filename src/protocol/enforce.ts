@@ -1,7 +1,7 @@
 /**
  * The judgement of AG-UI's data: what is unknown is taken out with a warning, what is malformed is refused.
  *
- * Exact values, nearly all there are, pass the generated checks and come back untouched. The rest is walked here
+ * Exact values, nearly all there are, pass the checks of shape.ts and come back untouched. The rest is walked here
  * against the table of shapes: unknown properties and union members are stripped (R-PROC-08), cascading outward
  * through required positions (R-PROC-10); open objects keep what they hold (R-PROC-09); a known field with a wrong
  * value is a problem, the first of which is reported (R-PROC-02). A value that is stripped whole takes the problems
@@ -9,9 +9,10 @@
  */
 import { HeddleError } from "./errors.ts";
 import type { Problem } from "./errors.ts";
-import { isExactEvent, isExactRunInput } from "./generated/checks.ts";
 import type { Definitions, Event, RunAgentInput } from "./generated/model.ts";
-import { ALIASES, ENUMS, OBJECTS, OPEN, UNIONS } from "./generated/shapes.ts";
+import type { OBJECTS, UNIONS } from "./generated/shapes.ts";
+import { LEAVES, checkOf, codeOf, enumValues, isObject, objectShape, unionShape } from "./shape.ts";
+import type { ObjectShape } from "./shape.ts";
 
 /** Something that was taken out or changed, and where. */
 export interface Warning {
@@ -53,12 +54,15 @@ export function parseEvent(input: unknown): Enforced<Event | undefined> {
 
 /** Judges a run input. Throws `input-invalid` where a known field is malformed. */
 export function parseRunInput(input: unknown): Enforced<RunAgentInput> {
-  if (isExactRunInput(input)) return { value: input as RunAgentInput, warnings: NO_WARNINGS };
+  if (checkOf("@RunAgentInput")(input)) return { value: input as RunAgentInput, warnings: NO_WARNINGS };
   return enforce("@RunAgentInput", input, "input-invalid") as Enforced<RunAgentInput>;
 }
 
-/** Judges a value as any definition by name, such as `AgentCapabilities` or `Tool`. Throws `event-invalid`. */
-export function parseAs<N extends keyof Definitions>(name: N, input: unknown): Enforced<Definitions[N] | undefined> {
+/** What `parseAs` can judge: every union, and every object that is not the member of one. */
+export type Judgeable = keyof typeof OBJECTS | keyof typeof UNIONS;
+
+/** Judges a value as any definition by name, such as `AgentCapabilities` or `Message`. Throws `event-invalid`. */
+export function parseAs<N extends Judgeable>(name: N, input: unknown): Enforced<Definitions[N] | undefined> {
   return enforce(codeOf(name), input, "event-invalid") as Enforced<Definitions[N] | undefined>;
 }
 
@@ -71,10 +75,28 @@ export function enforceOwn(input: unknown): unknown {
   return refuse("event-invalid", { path: unknown.path, expected: "nothing", received: "an unknown field or member" });
 }
 
-function codeOf(name: string): string {
-  if (name in OBJECTS) return `@${name}`;
-  if (name in UNIONS) return `%${name}`;
-  return name in ENUMS ? `#${name}` : (ALIASES[name] ?? "");
+/** Whether a value is an event, right in every field and with nothing unknown in it. */
+export function isExactEvent(input: unknown): boolean {
+  if (isObject(input)) {
+    // Deltas are most of what there is: this is the same judgement, without the table.
+    switch (input.type) {
+      case "TEXT_MESSAGE_CONTENT":
+      case "REASONING_MESSAGE_CONTENT":
+        if (isString(input.delta) && isString(input.messageId) && size(input) === 3) return true;
+        break;
+      case "TOOL_CALL_ARGS":
+        if (isString(input.delta) && isString(input.toolCallId) && size(input) === 3) return true;
+    }
+  }
+  return checkOf("%Event")(input);
+}
+
+const isString = (value: unknown): boolean => typeof value === "string";
+
+function size(value: object): number {
+  let count = 0;
+  for (const _ in value) count++;
+  return count;
 }
 
 function enforce(
@@ -116,24 +138,7 @@ interface Walk {
 /** Says that a value is unknown as a whole, and that its container has to do without it. */
 const DROPPED = Symbol("dropped");
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 const has = (object: object, key: string): boolean => Object.hasOwn(object, key);
-
-/** What each one-letter code allows. */
-const LEAVES: Readonly<Record<string, readonly [expected: string, check: (value: unknown) => boolean]>> = {
-  s: ["a string", (value) => typeof value === "string"],
-  b: ["true or false", (value) => typeof value === "boolean"],
-  i: ["an integer", Number.isSafeInteger],
-  u: ["an integer from 0", (value) => Number.isSafeInteger(value) && (value as number) >= 0],
-  p: ["a JSON Pointer", (value) => typeof value === "string" && /^(\/|$)/.test(value) && !/~(?![01])/.test(value)],
-  j: ["a JSON value", () => true],
-  v: ["a JSON value other than null", (value) => value !== null],
-  o: ["an object", isObject],
-};
 
 function judge(walk: Walk, code: string, value: unknown, path: string): unknown {
   const rest = code.slice(1);
@@ -141,12 +146,12 @@ function judge(walk: Walk, code: string, value: unknown, path: string): unknown 
     case "=":
       return value === rest ? value : report(walk, path, `"${rest}"`, value);
     case "#": {
-      const values = ENUMS[rest] ?? [];
+      const values = enumValues(rest);
       if (typeof value !== "string") return report(walk, path, `one of ${values.join(", ")}`, value);
       return values.includes(value) ? value : DROPPED;
     }
     case "@":
-      return judgeObject(walk, rest, value, path);
+      return judgeObject(walk, objectShape(rest), value, path);
     case "%":
       return judgeUnion(walk, rest, value, path);
     case "[":
@@ -165,35 +170,32 @@ function judge(walk: Walk, code: string, value: unknown, path: string): unknown 
 }
 
 function judgeUnion(walk: Walk, name: string, value: unknown, path: string): unknown {
-  const union = UNIONS[name];
-  if (union === undefined || !isObject(value)) return report(walk, path, "an object", value);
-  const tag = has(value, union.by) ? value[union.by] : undefined;
-  if (typeof tag !== "string") return report(walk, `${path}/${union.by}`, "a string", tag);
-  const member = has(union.members, tag) ? union.members[tag] : undefined;
+  const { by, members } = unionShape(name);
+  if (!isObject(value)) return report(walk, path, "an object", value);
+  const tag = has(value, by) ? value[by] : undefined;
+  if (typeof tag !== "string") return report(walk, `${path}/${by}`, "a string", tag);
+  const member = members.get(tag);
   return member === undefined ? DROPPED : judgeObject(walk, member, value, path);
 }
 
-function judgeObject(walk: Walk, name: string, value: unknown, path: string): unknown {
+function judgeObject(walk: Walk, { open, fields }: ObjectShape, value: unknown, path: string): unknown {
   if (!isObject(value)) return report(walk, path, "an object", value);
-  const fields = OBJECTS[name] ?? {};
-  const open = OPEN.includes(name);
   const marked = mark(walk);
   let copy: Record<string, unknown> | undefined;
   for (const key of Object.keys(value)) {
-    const code = has(fields, key) ? fields[key] : undefined;
-    const optional = code?.[0] === "?";
+    const field = fields.get(key);
     const held = value[key];
     let kept = held;
-    if (code === undefined) {
+    if (field === undefined) {
       if (open) continue;
       walk.warnings.push(unknownWarning("unknown-property", `${path}/${escape(key)}`, key));
       kept = DROPPED;
-    } else if (held === undefined || (optional && held === null && walk.own)) {
+    } else if (held === undefined || (held === null && !field.required && walk.own)) {
       kept = DROPPED;
     } else {
-      kept = judge(walk, optional ? code.slice(1) : code, held, `${path}/${key}`);
+      kept = judge(walk, field.code, held, `${path}/${key}`);
       if (kept === DROPPED) {
-        if (!optional) return drop(walk, marked);
+        if (field.required) return drop(walk, marked);
         walk.warnings.push(unknownWarning("unknown-member", `${path}/${key}`, held));
       }
     }
@@ -202,10 +204,9 @@ function judgeObject(walk: Walk, name: string, value: unknown, path: string): un
     if (kept === DROPPED) delete copy[key];
     else copy[key] = kept;
   }
-  for (const key in fields) {
-    const code = fields[key];
-    if (code?.[0] !== "?" && (!has(value, key) || value[key] === undefined)) {
-      report(walk, `${path}/${key}`, expectation(code ?? ""), undefined);
+  for (const [key, { required, code }] of fields) {
+    if (required && (!has(value, key) || value[key] === undefined)) {
+      report(walk, `${path}/${key}`, expectation(code), undefined);
     }
   }
   return copy ?? value;
@@ -249,7 +250,7 @@ function expectation(code: string): string {
     case "=":
       return `"${code.slice(1)}"`;
     case "#":
-      return `one of ${(ENUMS[code.slice(1)] ?? []).join(", ")}`;
+      return `one of ${enumValues(code.slice(1)).join(", ")}`;
     case "~":
       return "a string or a list of content parts";
     case "[":

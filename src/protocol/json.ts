@@ -1,0 +1,106 @@
+/**
+ * JSON text in and out, for text that nobody vouches for.
+ *
+ * Bad text, too much of it, or nesting that would overflow a stack later on is refused with a typed error before
+ * anything else looks at it. What comes out is judged like every other value.
+ */
+import { parseEvent, parseRunInput } from "./enforce.ts";
+import type { Enforced, Warning } from "./enforce.ts";
+import { HeddleError } from "./errors.ts";
+import type { Event, RunAgentInput } from "./generated/model.ts";
+
+/** Limits on JSON text. */
+export interface JsonLimits {
+  /** Longest text, in bytes or characters. Default 16 MiB. */
+  readonly maxBytes?: number;
+  /** Deepest nesting of lists and objects. Default 512. */
+  readonly maxDepth?: number;
+}
+
+const DEFAULT_MAX_BYTES = 16 * 1024 * 1024;
+const DEFAULT_MAX_DEPTH = 512;
+
+/** Reads one JSON value. Throws `json-invalid` or `limit-exceeded`. */
+export function decodeJson(text: string | Uint8Array, limits: JsonLimits = {}): unknown {
+  const { maxBytes = DEFAULT_MAX_BYTES, maxDepth = DEFAULT_MAX_DEPTH } = limits;
+  if (text.length > maxBytes) throw limitExceeded("size of the JSON text", maxBytes, text.length);
+  const value = parseJson(typeof text === "string" ? text : decodeUtf8(text));
+  // Every level takes two characters, so short text cannot be too deep.
+  if (text.length > 2 * maxDepth && isDeeperThan(value, maxDepth)) {
+    throw limitExceeded("depth of the JSON value", maxDepth, maxDepth + 1);
+  }
+  return value;
+}
+
+/** Reads and judges one event. Throws `json-invalid`, `limit-exceeded` or `event-invalid`. */
+export function decodeEvent(text: string | Uint8Array, limits?: JsonLimits): Enforced<Event | undefined> {
+  return parseEvent(decodeJson(text, limits));
+}
+
+/** Reads and judges a run input. Throws `json-invalid`, `limit-exceeded` or `input-invalid`. */
+export function decodeRunInput(text: string | Uint8Array, limits?: JsonLimits): Enforced<RunAgentInput> {
+  return parseRunInput(decodeJson(text, limits));
+}
+
+/** Writes a history as one JSON array. */
+export function encodeEvents(events: readonly Event[]): string {
+  return JSON.stringify(events);
+}
+
+/**
+ * Reads a history that was written as one JSON array. Unknown events are left out; paths of warnings begin with the
+ * event's index. Throws `json-invalid`, `limit-exceeded` or `event-invalid`.
+ */
+export function decodeEvents(text: string | Uint8Array, limits?: JsonLimits): Enforced<readonly Event[]> {
+  const values = decodeJson(text, limits);
+  if (!Array.isArray(values)) {
+    throw new HeddleError("json-invalid", "Expected a JSON array of events.", { reason: "not an array" });
+  }
+  const warnings: Warning[] = [];
+  const value = values.flatMap((item: unknown, index) => {
+    const judged = parseEvent(item);
+    for (const warning of judged.warnings) warnings.push({ ...warning, path: `/${index}${warning.path}` });
+    return judged.value === undefined ? [] : [judged.value];
+  });
+  return { value, warnings };
+}
+
+/** JSON.parse with our error. A byte order mark is ignored. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+  } catch (cause) {
+    const preview = text.length > 60 ? `${text.slice(0, 60)}…` : text;
+    throw new HeddleError("json-invalid", `This is not JSON: ${reasonOf(cause)}.`, { preview }, { cause });
+  }
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new HeddleError("json-invalid", "This is not JSON: the bytes are not UTF-8.", {}, { cause });
+  }
+}
+
+const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  if (Array.isArray(value)) {
+    for (const item of value) if (isDeeperThan(item, levels - 1)) return true;
+    return false;
+  }
+  for (const item of Object.values(value)) if (isDeeperThan(item, levels - 1)) return true;
+  return false;
+}
+
+/** The error of a limit that was passed. */
+export function limitExceeded(limit: string, allowed: number, actual: number): HeddleError<"limit-exceeded"> {
+  return new HeddleError("limit-exceeded", `The ${limit} is ${actual}; ${allowed} is the limit.`, {
+    limit,
+    allowed,
+    actual,
+  });
+}
