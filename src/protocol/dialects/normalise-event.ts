@@ -28,8 +28,9 @@ export interface NormaliseMemory {
   readonly newId: () => string;
   /** The run that is open, for a closing event that does not name it. */
   run?: { readonly threadId: unknown; readonly runId: unknown } | undefined;
-  /** Ids given to the open `THINKING_*` span and message. */
+  /** Id given to the open `THINKING_*` span. */
   spanId?: string | undefined;
+  /** Id given to the open `THINKING_*` message. */
   messageId?: string | undefined;
   /** Encrypted values that wait for the message they belong to, by the span they came with. */
   readonly encrypted: Map<unknown, string>;
