@@ -42,6 +42,86 @@ export const ERRORS = {
     retryable: false,
     meaning: "The peer's dialect cannot say this without changing what it means.",
   },
+  "request-invalid": {
+    status: 400,
+    retryable: false,
+    meaning: "The HTTP request cannot be read: its path, its headers or the length of its body.",
+  },
+  "query-invalid": {
+    status: 400,
+    retryable: false,
+    meaning: "A query parameter holds a value that the route does not allow.",
+  },
+  "cursor-invalid": {
+    status: 400,
+    retryable: false,
+    meaning: "The cursor is malformed, of another log, or beyond the end of this one.",
+  },
+  "route-unknown": {
+    status: 404,
+    retryable: false,
+    meaning: "Nothing answers this method and path.",
+  },
+  "agent-unknown": {
+    status: 404,
+    retryable: false,
+    meaning: "No agent of this name is served here.",
+  },
+  "thread-unknown": {
+    status: 404,
+    retryable: false,
+    meaning: "There is no thread of this id.",
+  },
+  "run-unknown": {
+    status: 404,
+    retryable: false,
+    meaning: "The thread has no run of this id.",
+  },
+  "run-conflict": {
+    status: 409,
+    retryable: false,
+    meaning: "The thread has a run of this id already, and it is not the one that is asked for.",
+  },
+  "run-ended": {
+    status: 409,
+    retryable: false,
+    meaning: "The run has ended: what is written to it now goes nowhere.",
+  },
+  "thread-busy": {
+    status: 409,
+    retryable: true,
+    meaning: "Another run of the thread has not ended yet.",
+  },
+  "media-type-unsupported": {
+    status: 415,
+    retryable: false,
+    meaning: "The body is not of a content type that the route reads.",
+  },
+  "agent-failed": {
+    status: 500,
+    retryable: false,
+    meaning: "The agent threw an error that carries no code of ours.",
+  },
+  "internal-error": {
+    status: 500,
+    retryable: false,
+    meaning: "Heddle failed in a way that it does not know; the server's log has the cause.",
+  },
+  "server-closing": {
+    status: 503,
+    retryable: true,
+    meaning: "The server is shutting down and takes no more requests.",
+  },
+  "config-invalid": {
+    status: 500,
+    retryable: false,
+    meaning: "A setting holds a value that Heddle cannot start with.",
+  },
+  "address-unavailable": {
+    status: 500,
+    retryable: true,
+    meaning: "The server cannot listen on this host and port.",
+  },
 } as const satisfies Record<string, ErrorEntry>;
 
 /** One row of the table of codes. */
@@ -77,6 +157,10 @@ export interface ErrorDetails {
   readonly "session-invalid": Problem;
   /** Which limit, how much is allowed, and how much came. */
   readonly "limit-exceeded": { readonly limit: string; readonly allowed: number; readonly actual: number };
+  /** Which cursor, and why it is refused. */
+  readonly "cursor-invalid": { readonly cursor: string; readonly reason: "malformed" | "foreign" | "ahead" };
+  /** Which setting (a flag, a variable or an option), what belongs there, and what was found. */
+  readonly "config-invalid": { readonly setting: string; readonly expected: string; readonly received: string };
 }
 
 /** The `details` type of one code. */

@@ -27,7 +27,8 @@ type DeltaEvent = TextMessageContentEvent | ToolCallArgsEvent | ReasoningMessage
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const NEEDS_ESCAPE = /["\\\u0000-\u001f\ud800-\udfff]/;
 
-const quote = (text: string): string => (NEEDS_ESCAPE.test(text) ? JSON.stringify(text) : `"${text}"`);
+/** A text as JSON writes it, without the quotes around it. */
+const escaped = (text: string): string => (NEEDS_ESCAPE.test(text) ? JSON.stringify(text).slice(1, -1) : text);
 
 /** An encoder with a memory of the message whose deltas it wrote last: one for each stream is fastest. */
 export function createSseEncoder(): (event: Event, id?: string) => string {
@@ -36,17 +37,17 @@ export function createSseEncoder(): (event: Event, id?: string) => string {
   let prefix = "";
 
   return (event, id) => {
-    const head = id === undefined ? "data: " : `id: ${cursor(id)}\ndata: `;
-    if (!isPlainDelta(event)) return `${head}${JSON.stringify(event)}\n\n`;
+    const head = id === undefined ? "" : `id: ${cursor(id)}\n`;
+    if (!isPlainDelta(event)) return `${head}data: ${JSON.stringify(event)}\n\n`;
     const itemId = event.type === "TOOL_CALL_ARGS" ? event.toolCallId : event.messageId;
     if (itemId !== openId || event.type !== openType) {
       openType = event.type;
       openId = itemId;
       const idName = event.type === "TOOL_CALL_ARGS" ? "toolCallId" : "messageId";
-      prefix = `{"type":"${openType}","${idName}":${quote(openId)},"delta":`;
+      prefix = `data: {"type":"${openType}","${idName}":"${escaped(openId)}","delta":"`;
     }
-    const tail = event.timestamp === undefined ? "}\n\n" : `,"timestamp":${event.timestamp}}\n\n`;
-    return head + prefix + quote(event.delta) + tail;
+    const tail = event.timestamp === undefined ? '"}\n\n' : `","timestamp":${event.timestamp}}\n\n`;
+    return head + prefix + escaped(event.delta) + tail;
   };
 }
 

@@ -1,0 +1,80 @@
+/**
+ * Two ways of doing the same work, measured side by side: both warmed, rounds interleaved and in changing order, the
+ * median of the rounds' ratios. Ratios hold on a busy machine; milliseconds do not.
+ */
+
+/** One row of the table. */
+export interface Row {
+  readonly what: string;
+  readonly peer: string;
+  /** Our time against the peer's: `faster` is peer/ours, `cost` is ours/peer. */
+  readonly kind: "faster" | "cost";
+  readonly target: number;
+  readonly ratio: number;
+  /** Middle half of the rounds. */
+  readonly spread: readonly [number, number];
+}
+
+/** How much to measure. */
+export interface Effort {
+  readonly rounds: number;
+  /** Shortest time that one side of a round takes. */
+  readonly sliceMs: number;
+}
+
+export const FULL: Effort = { rounds: 15, sliceMs: 60 };
+export const QUICK: Effort = { rounds: 5, sliceMs: 25 };
+
+/** Work of one side; what it returns is kept, so that nothing is optimised away. */
+export type Work = () => unknown;
+
+let sink: unknown;
+
+export function compare(
+  row: Pick<Row, "what" | "peer" | "kind" | "target">,
+  ours: Work,
+  theirs: Work,
+  effort: Effort,
+): Row {
+  const repeats = [ours, theirs].map((work) => calibrate(work, effort.sliceMs));
+  const ratios: number[] = [];
+  for (let round = 0; round < effort.rounds; round++) {
+    const order = round % 2 === 0 ? [0, 1] : [1, 0];
+    const times = [0, 0];
+    for (const side of order) times[side] = time(side === 0 ? ours : theirs, repeats[side] ?? 1);
+    const [mine = 1, peers = 1] = times;
+    ratios.push(row.kind === "faster" ? peers / mine : mine / peers);
+  }
+  ratios.sort((a, b) => a - b);
+  const at = (part: number): number => ratios[Math.floor((ratios.length - 1) * part)] ?? NaN;
+  return { ...row, ratio: at(0.5), spread: [at(0.25), at(0.75)] };
+}
+
+/** Warms a work up, and finds how often it has to run to fill a slice. */
+function calibrate(work: Work, sliceMs: number): number {
+  let repeats = 1;
+  for (;;) {
+    const started = performance.now();
+    for (let count = 0; count < repeats; count++) sink = work();
+    const taken = performance.now() - started;
+    if (taken >= sliceMs) {
+      time(work, repeats);
+      return repeats;
+    }
+    repeats = Math.max(repeats + 1, Math.ceil((repeats * sliceMs * 1.2) / Math.max(taken, 0.01)));
+  }
+}
+
+/** Time of one execution. */
+function time(work: Work, repeats: number): number {
+  const started = performance.now();
+  for (let count = 0; count < repeats; count++) sink = work();
+  return (performance.now() - started) / repeats;
+}
+
+/** Whether a row reaches its target. */
+export const reaches = ({ kind, ratio, target }: Row): boolean =>
+  kind === "faster" ? ratio >= target : ratio <= target;
+
+/** Keeps results alive. */
+export const lastResult = (): unknown => sink;

@@ -1,0 +1,88 @@
+/**
+ * The workloads of DESIGN 12, made the same way on every run: W1 = 10,000 text deltas; W2 = 50 tool calls of 40 argument
+ * deltas and 20 state deltas on 20 kB; W4 = reasoning and activities. Text holds characters beyond Latin-1, as real
+ * answers do.
+ */
+import {
+  activityDelta,
+  activitySnapshot,
+  reasoningEnd,
+  reasoningMessageContent,
+  reasoningMessageEnd,
+  reasoningMessageStart,
+  reasoningStart,
+  runFinished,
+  runStarted,
+  stateDelta,
+  stateSnapshot,
+  textMessageContent,
+  textMessageEnd,
+  textMessageStart,
+  toolCallArgs,
+  toolCallEnd,
+  toolCallResult,
+  toolCallStart,
+} from "heddle/protocol";
+import type { Event } from "heddle/protocol";
+
+const WORDS = ["the ", "loom ", "holds ", "each ", "thread ", "— ", "in ", "its ", "place ", "„so“ "];
+const word = (index: number): string => WORDS[index % WORDS.length] ?? "";
+const range = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+const run = (id: string, body: readonly Event[]): readonly Event[] => [
+  runStarted({ threadId: "thread-1", runId: id, protocolVersion: "1.0" }),
+  ...body,
+  runFinished({ threadId: "thread-1", runId: id }),
+];
+
+const text = (messageId: string, deltas: number): readonly Event[] => [
+  textMessageStart({ messageId, role: "assistant" }),
+  ...range(deltas, (index) => textMessageContent({ messageId, delta: word(index) })),
+  textMessageEnd({ messageId }),
+];
+
+/** W1: one long answer. */
+export const w1 = (deltas = 10_000): readonly Event[] => run("run-w1", text("message-0001", deltas));
+
+/** W2: tools and state. */
+export function w2(): readonly Event[] {
+  const rows = range(200, (index) => ({ id: index, name: `row ${index}`, note: "x".repeat(60), done: false }));
+  const calls = range(50, (call) => {
+    const toolCallId = `call-${String(call).padStart(4, "0")}`;
+    return [
+      toolCallStart({ toolCallId, toolCallName: "search", parentMessageId: "message-0001" }),
+      ...range(40, (index) => toolCallArgs({ toolCallId, delta: `"k${index}":"${word(index)}",` })),
+      toolCallEnd({ toolCallId }),
+      toolCallResult({ messageId: `result-${call}`, toolCallId, content: "72°F, sunny" }),
+    ];
+  }).flat();
+  const deltas = range(20, (index) =>
+    stateDelta({
+      delta: [
+        { op: "replace", path: `/rows/${index}/done`, value: true },
+        { op: "replace", path: `/rows/${index}/note`, value: "changed" },
+        { op: "add", path: "/log/-", value: { at: index } },
+      ],
+    }),
+  );
+  return run("run-w2", [stateSnapshot({ snapshot: { rows, log: [] } }), ...calls, ...deltas]);
+}
+
+/** W4: reasoning and activities. */
+export function w4(): readonly Event[] {
+  const messageId = "reasoning-0001";
+  const plan = { messageId: "activity-0001", activityType: "PLAN" };
+  return run("run-w4", [
+    reasoningStart({ messageId: "span-1" }),
+    reasoningMessageStart({ messageId, role: "reasoning" }),
+    ...range(3_000, (index) => reasoningMessageContent({ messageId, delta: word(index) })),
+    reasoningMessageEnd({ messageId }),
+    reasoningEnd({ messageId: "span-1" }),
+    activitySnapshot({ ...plan, content: { steps: range(20, (index) => ({ title: `step ${index}`, done: false })) } }),
+    ...range(200, (index) =>
+      activityDelta({ ...plan, patch: [{ op: "replace", path: `/steps/${index % 20}/done`, value: index % 2 === 0 }] }),
+    ),
+    ...text("message-0002", 500),
+  ]);
+}
