@@ -4,11 +4,11 @@
  * `projection-refused`, never cut short.
  */
 import type { Enforced } from "../enforce.ts";
-import type { Event, Interrupt, RunFinishedEvent } from "../generated/model.ts";
-import { isOlder } from "./peer.ts";
-import type { Peer } from "./peer.ts";
-import { flatten, projectMessages } from "./project-message.ts";
-import { projectRunInput, refused } from "./project-run-input.ts";
+import type { Event, EventType, Interrupt, MetaEvent, RunFinishedEvent } from "../generated/model.ts";
+import { lacks } from "./peer.ts";
+import type { Feature, Peer } from "./peer.ts";
+import { projectContent, projectMessages } from "./project-message.ts";
+import { projectInput, refused } from "./project-run-input.ts";
 import { kept, notes, without } from "./rewrite.ts";
 import type { Fields, Note } from "./rewrite.ts";
 
@@ -21,35 +21,76 @@ export interface ProjectOptions {
 /** An event for a peer; `value` is undefined where the peer gets nothing in its place. */
 export function projectEvent(event: Event, peer: Peer, options: ProjectOptions = {}): Enforced<Fields | undefined> {
   const { warnings, note } = notes("lossy-projection");
-  if (event.type === "META" && peer.meta !== true) return { value: projectMeta(event, peer, options, note), warnings };
-  const old = isOlder(peer, "1.0");
-  let value: Fields | undefined = { ...event };
-  if (event.type === "RUN_FINISHED" && (old || peer.interrupts === "single")) value = projectOutcome(event, peer, note);
-  if (!old) return { value, warnings };
-  if (event.type === "TOOL_CALL_RESULT") value = { ...value, content: flatten(event.content, "/content", note) };
-  if (event.type === "MESSAGES_SNAPSHOT") {
-    value = { ...value, messages: projectMessages(event.messages, peer, "/messages", note) };
+  return { value: project(event, peer, options, note), warnings };
+}
+
+/** Events that a peer has to know something for. */
+const NEEDS: Readonly<Partial<Record<EventType, Feature>>> = {
+  ACTIVITY_SNAPSHOT: "activities",
+  ACTIVITY_DELTA: "activities",
+  REASONING_ENCRYPTED_VALUE: "reasoning",
+  REASONING_MESSAGE_CHUNK: "reasoning",
+  SUBAGENT_STARTED: "subagents",
+  SUBAGENT_FINISHED: "subagents",
+  SUBAGENT_ERROR: "subagents",
+};
+
+function project(event: Event, peer: Peer, options: ProjectOptions, note: Note): Fields | undefined {
+  const needed = NEEDS[event.type];
+  if (needed !== undefined && lacks(peer, needed)) {
+    note("/type", `Left out ${event.type}: the peer is too old for it.`);
+    return undefined;
   }
-  if (event.type === "RUN_STARTED") {
-    value = without(value, "protocolVersion", ...(isOlder(peer, "0.0.40") ? ["parentRunId"] : []));
-    if (event.input !== undefined) {
-      const input = projectRunInput(event.input, { ...peer, interrupts: "list" });
-      for (const warning of input.warnings) note(`/input${warning.path}`, warning.message);
-      value = { ...value, input: input.value };
+  if (event.type === "META") return peer.meta === true ? { ...event } : projectMeta(event, peer, options, note);
+  const value = projectFields(event, peer, note);
+  // Until empty fragments were allowed they were an error, and they say nothing.
+  if (value.delta === "" && event.type !== "TOOL_CALL_ARGS" && lacks(peer, "emptyDeltas")) return undefined;
+  const plain = lacks(peer, "subagents") ? without(value, "subagentRunId") : value;
+  const thinking = lacks(peer, "reasoning") ? THINKING[event.type] : undefined;
+  return thinking === undefined ? plain : { ...without(plain, "messageId", "role"), type: thinking };
+}
+
+/** Until 0.0.44 reasoning was called thinking, and its events named nothing. */
+const THINKING: Readonly<Partial<Record<EventType, string>>> = {
+  REASONING_START: "THINKING_START",
+  REASONING_MESSAGE_START: "THINKING_TEXT_MESSAGE_START",
+  REASONING_MESSAGE_CONTENT: "THINKING_TEXT_MESSAGE_CONTENT",
+  REASONING_MESSAGE_END: "THINKING_TEXT_MESSAGE_END",
+  REASONING_END: "THINKING_END",
+};
+
+function projectFields(event: Exclude<Event, MetaEvent>, peer: Peer, note: Note): Fields {
+  switch (event.type) {
+    case "RUN_STARTED": {
+      const value = without(
+        { ...event },
+        ...(lacks(peer, "protocolVersion") ? ["protocolVersion"] : []),
+        ...(lacks(peer, "parentRunId") ? ["parentRunId"] : []),
+      );
+      if (event.input === undefined) return value;
+      return {
+        ...value,
+        input: projectInput(event.input, { ...peer, interrupts: "list" }, "to-client", "/input", note),
+      };
     }
+    case "RUN_FINISHED":
+      return projectOutcome(event, peer, note);
+    case "MESSAGES_SNAPSHOT":
+      return { ...event, messages: projectMessages(event.messages, peer, "to-client", "/messages", note) };
+    case "TOOL_CALL_RESULT":
+      return { ...event, content: projectContent(event.content, "tool", peer, "to-client", "/content", note) };
+    default:
+      return { ...event };
   }
-  if (isOlder(peer, "0.0.58")) value = withoutSubagents(value, note);
-  if (isOlder(peer, "0.0.46")) value = value && toThinking(value, note);
-  return { value, warnings };
 }
 
 function projectMeta(
-  event: Event & { type: "META" },
+  event: MetaEvent,
   peer: Peer,
   { runOpen = false }: ProjectOptions,
   note: Note,
 ): Fields | undefined {
-  if (!runOpen || isOlder(peer, "1.0")) {
+  if (!runOpen || lacks(peer, "protocolVersion")) {
     note("", `Left out the annotation ${event.metaType}: the peer did not ask for META.`);
     return undefined;
   }
@@ -59,32 +100,36 @@ function projectMeta(
 
 function projectOutcome(event: RunFinishedEvent, peer: Peer, note: Note): Fields {
   const { outcome, ...rest } = event;
+  const single = peer.interrupts === "single";
   switch (outcome?.type) {
-    case undefined:
-      return event.outcome === undefined ? { ...event } : rest;
     case "cancelled": {
+      if (!single && !lacks(peer, "cancelledOutcome")) return { ...event };
       // What these peers show as a stop. They have no outcome for it, and success would be a lie.
       const { threadId: _threadId, runId: _runId, result: _result, ...common } = rest;
       return { ...common, type: "RUN_ERROR", message: "The run was stopped.", code: "abort" };
     }
     case "success":
-      return { ...rest, outcome: peer.interrupts === "single" ? "success" : { type: "success" } };
-    case "interrupt": {
-      if (peer.interrupts !== "single") return { ...event };
-      const [interrupt, ...others] = outcome.interrupts;
-      if (interrupt === undefined || others.length > 0) {
-        throw refused(
-          `The peer takes one interrupt; the run asks ${outcome.interrupts.length}.`,
-          "/outcome/interrupts",
-        );
-      }
-      return { ...rest, outcome: "interrupt", interrupt: singleInterrupt(interrupt, note) };
-    }
+      if (single) return { ...rest, outcome: "success" };
+      return lacks(peer, "pendingToolCallIds") ? { ...rest, outcome: { type: "success" } } : { ...event };
+    case "interrupt":
+      if (single) return { ...rest, outcome: "interrupt", interrupt: singleInterrupt(outcome.interrupts, note) };
+      if (lacks(peer, "outcomes")) throw refused("The peer would read a question as success.", "/outcome");
+      if (!lacks(peer, "subagents")) return { ...event };
+      return {
+        ...rest,
+        outcome: { ...outcome, interrupts: outcome.interrupts.map((asked) => without({ ...asked }, "subagentRunId")) },
+      };
+    default:
+      return { ...event };
   }
 }
 
 /** Seed 000's form. A payload that came in by it goes out by it; otherwise it is made of what there is. */
-function singleInterrupt(interrupt: Interrupt, note: Note): Fields {
+function singleInterrupt(interrupts: readonly Interrupt[], note: Note): Fields {
+  const [interrupt, ...others] = interrupts;
+  if (interrupt === undefined || others.length > 0) {
+    throw refused(`The peer takes one interrupt; the run asks ${interrupts.length}.`, "/outcome/interrupts");
+  }
   const { id, message, reason, responseSchema } = interrupt;
   const payload = kept({ ...interrupt }, "payload");
   if (payload !== undefined) return { id, payload };
@@ -92,35 +137,3 @@ function singleInterrupt(interrupt: Interrupt, note: Note): Fields {
   if (lost.length > 0) note("/outcome/interrupts/0", `The single interrupt form has no place for ${lost.join(", ")}.`);
   return { id, payload: { prompt: message ?? reason, reason, ...(responseSchema ? { responseSchema } : {}) } };
 }
-
-function withoutSubagents(value: Fields, note: Note): Fields | undefined {
-  if (String(value.type).startsWith("SUBAGENT_")) {
-    note("/type", `Left out ${String(value.type)}: the peer is older than 0.0.58.`);
-    return undefined;
-  }
-  const { outcome } = value;
-  const interrupts = (outcome as { interrupts?: readonly Interrupt[] } | undefined)?.interrupts;
-  const plain = without(value, "subagentRunId");
-  if (interrupts === undefined) return plain;
-  return {
-    ...plain,
-    outcome: { type: "interrupt", interrupts: interrupts.map((each) => without({ ...each }, "subagentRunId")) },
-  };
-}
-
-/** Until 0.0.45 reasoning was called thinking, and its events named nothing. */
-function toThinking(value: Fields, note: Note): Fields | undefined {
-  const type = THINKING[String(value.type)];
-  if (type !== undefined) return { ...without(value, "messageId", "role"), type };
-  if (value.type !== "REASONING_ENCRYPTED_VALUE" && value.type !== "REASONING_MESSAGE_CHUNK") return value;
-  note("/type", `Left out ${String(value.type)}: the peer is older than 0.0.46.`);
-  return undefined;
-}
-
-const THINKING: Readonly<Record<string, string>> = {
-  REASONING_START: "THINKING_START",
-  REASONING_MESSAGE_START: "THINKING_TEXT_MESSAGE_START",
-  REASONING_MESSAGE_CONTENT: "THINKING_TEXT_MESSAGE_CONTENT",
-  REASONING_MESSAGE_END: "THINKING_TEXT_MESSAGE_END",
-  REASONING_END: "THINKING_END",
-};

@@ -5,39 +5,48 @@
 import type { Enforced } from "../enforce.ts";
 import { HeddleError } from "../errors.ts";
 import type { ResumeEntry, RunAgentInput } from "../generated/model.ts";
-import { isOlder } from "./peer.ts";
+import { lacks } from "./peer.ts";
 import type { Peer } from "./peer.ts";
 import { projectMessages } from "./project-message.ts";
+import type { Direction } from "./project-message.ts";
 import { notes, without } from "./rewrite.ts";
-import type { Fields } from "./rewrite.ts";
+import type { Fields, Note } from "./rewrite.ts";
 
 /** A run input for a peer. Activity messages never leave for an agent (R-ACT-10). */
 export function projectRunInput(input: RunAgentInput, peer: Peer): Enforced<Fields> {
   const { warnings, note } = notes("lossy-projection");
   const messages = input.messages.filter(({ role }) => role !== "activity");
-  let value: Fields = { ...input, messages: projectMessages(messages, peer, "/messages", note) };
-  if (isOlder(peer, "1.0")) {
-    // Before 1.0 these fields had to be there; empty means the same as absent.
-    value = { state: {}, tools: [], context: [], forwardedProps: {}, ...without(value, "protocolVersion") };
-  }
-  if (isOlder(peer, "0.0.40")) {
-    if (input.parentRunId !== undefined) note("/parentRunId", "Left out parentRunId: the peer is older than 0.0.40.");
-    value = without(value, "parentRunId");
-  }
-  if (peer.interrupts === "single" && input.resume !== undefined) value = { ...value, resume: single(input.resume) };
+  const value = projectInput({ ...input, messages }, peer, "to-agent", "", note);
   return { value, warnings };
 }
 
-function single(resume: readonly ResumeEntry[]): Fields | undefined {
+/** The same for an input inside another value, such as the echo of `RUN_STARTED`. */
+export function projectInput(input: RunAgentInput, peer: Peer, direction: Direction, path: string, note: Note): Fields {
+  let value: Fields = {
+    ...input,
+    messages: projectMessages(input.messages, peer, direction, `${path}/messages`, note),
+  };
+  if (lacks(peer, "protocolVersion")) value = without(value, "protocolVersion");
+  // Before 1.0 these fields had to be there; empty means the same as absent.
+  if (lacks(peer, "optionalInputFields")) value = { state: {}, tools: [], context: [], forwardedProps: {}, ...value };
+  if (lacks(peer, "parentRunId") && input.parentRunId !== undefined) {
+    note(`${path}/parentRunId`, "Left out parentRunId: the peer is too old for it.");
+    value = without(value, "parentRunId");
+  }
+  if (peer.interrupts === "single" && input.resume !== undefined) value = singleResume(value, input.resume, path);
+  return value;
+}
+
+function singleResume(value: Fields, resume: readonly ResumeEntry[], path: string): Fields {
   const [entry, ...others] = resume;
-  if (entry === undefined) return undefined;
+  if (entry === undefined) return without(value, "resume");
   if (others.length > 0) {
-    throw refused("Answer the interrupts one at a time: the peer takes a single answer.", "/resume");
+    throw refused("Answer the interrupts one at a time: the peer takes a single answer.", `${path}/resume`);
   }
   if (entry.status !== "resolved") {
-    throw refused("The peer has no word for an interrupt that is given up.", "/resume/0/status");
+    throw refused("The peer has no word for an interrupt that is given up.", `${path}/resume/0/status`);
   }
-  return without({ ...entry }, "status", "metadata");
+  return { ...value, resume: without({ ...entry }, "status", "metadata") };
 }
 
 /** The error of a projection that would change the meaning. */
