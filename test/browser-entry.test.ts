@@ -1,0 +1,53 @@
+/** What a page loads: no Node module, nothing that a content security policy forbids, and not much of it. */
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { describe, expect, it } from "vitest";
+
+async function bundle(
+  entry: string,
+): Promise<{ readonly text: string; readonly gzipped: number; readonly inputs: readonly string[] }> {
+  const result = await build({
+    entryPoints: [entry],
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "browser",
+    write: false,
+    metafile: true,
+    logLevel: "silent",
+  });
+  const text = result.outputFiles[0]?.text ?? "";
+  return { text, gzipped: gzipSync(text, { level: 9 }).length, inputs: Object.keys(result.metafile.inputs) };
+}
+
+describe("heddle/protocol", () => {
+  it("stays under 10 kB gzipped", async () => {
+    const { gzipped } = await bundle("src/protocol/index.ts");
+    expect(gzipped).toBeLessThan(10_000);
+    expect(gzipped).toBeGreaterThan(3_000);
+  });
+
+  it("leaves protobuf, JSON Schemas and dialects to subpaths of their own", async () => {
+    const { inputs } = await bundle("src/protocol/index.ts");
+    expect(inputs.filter((input) => /binary|schema|dialects|session|protobuf/.test(input))).toEqual([]);
+  });
+});
+
+describe.each([
+  "src/index.ts",
+  "src/protocol/index.ts",
+  "src/protocol/binary/index.ts",
+  "src/protocol/dialects/index.ts",
+  "src/protocol/schema.ts",
+  "src/protocol/session/index.ts",
+])("%s", (entry) => {
+  it("needs no Node module and no eval", async () => {
+    const { text } = await bundle(entry);
+    expect(text).not.toMatch(/["']node:/);
+    expect(text).not.toMatch(/\beval\(|new Function\b|\bFunction\(/);
+  });
+});
+
+it("would notice a Node module", async () => {
+  await expect(bundle("src/cli/main.ts")).rejects.toThrow(/node:/);
+});
