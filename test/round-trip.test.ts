@@ -146,13 +146,14 @@ describe.each(Object.entries(WIRES))("%s", (_, { encode, decoder }) => {
   });
 });
 
-it("META travels by every wire of text", () => {
+it("PROTO-WIRE-6: META travels by every wire of text, and is refused by protobuf", () => {
   const meta: Event = { type: "META", metaType: "note", payload: { text: "x" } };
   for (const name of ["SSE", "NDJSON"]) {
     const wire = WIRES[name];
     expect(wire && read(wire.decoder(), [wire.encode(meta)])).toEqual([meta]);
   }
   expect(decodeEvents(encodeEvents([meta])).value).toEqual([meta]);
+  expect(() => encodeBinary(meta)).toThrow(HeddleError);
 });
 
 it("SSE, NDJSON and JSON arrays give back any event", () => {

@@ -93,7 +93,7 @@ describe("seed 000: reasoning, META and binary content", () => {
     expect(client.messages).toMatchObject([{ role: "reasoning", content: "hm" }]);
   });
 
-  it("META is first-class here, and CUSTOM for the stock client", async () => {
+  it("PROTO-META-1: META is first-class here, and CUSTOM for the stock client", async () => {
     const meta = { type: "META", metaType: "thumbs_up", payload: { messageId: "m1" } };
     expect(parseEvent(meta)).toEqual({ value: meta, warnings: [] });
     const { seen } = await stockClient([meta]);

@@ -29,7 +29,7 @@ describe("EventEncoder", () => {
     [proto, proto],
     [`text/event-stream, ${proto}`, proto],
     [`text/event-stream;q=1.0, ${proto.toUpperCase()} ; q=0.001`, proto],
-  ])("answers Accept %j with %s", (accept, contentType) => {
+  ])("PROTO-WIRE-2: answers Accept %j with %s", (accept, contentType) => {
     expect(new EventEncoder({ accept, binary: binaryCodec }).contentType).toBe(contentType);
   });
 

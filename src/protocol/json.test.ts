@@ -26,7 +26,7 @@ describe("JSON text", () => {
     }
   });
 
-  it("is refused where it is no JSON, no UTF-8, too long or too deep", () => {
+  it("PROTO-WIRE-5: is refused where it is no JSON, no UTF-8, too long or too deep", () => {
     expect(codeOf(() => decodeJson("{"))).toBe("json-invalid");
     expect(codeOf(() => decodeJson(""))).toBe("json-invalid");
     expect(codeOf(() => decodeJson("NaN"))).toBe("json-invalid");

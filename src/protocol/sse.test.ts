@@ -39,7 +39,7 @@ describe("encodeSse", () => {
     );
   });
 
-  it("puts the cursor before the data", () => {
+  it("PROTO-WIRE-1: puts the cursor before the data", () => {
     expect(encodeSse(content("x"), "log_0000000000000001")).toBe(
       'id: log_0000000000000001\ndata: {"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"x"}\n\n',
     );
@@ -106,7 +106,7 @@ describe("decodeSse", () => {
     ["CRLF", text.replaceAll("\n", "\r\n")],
     ["CR", text.replaceAll("\n", "\r")],
     ["a byte order mark", `\ufeff${text}`],
-  ])("reads %s, cut at every byte", (_, framed) => {
+  ])("PROTO-WIRE-3: reads %s, cut at every byte", (_, framed) => {
     const bytes = new TextEncoder().encode(framed);
     for (let cut = 0; cut <= bytes.length; cut++) {
       expect(decodePieces([bytes.subarray(0, cut), bytes.subarray(cut)])).toEqual(whole);
@@ -135,7 +135,7 @@ describe("decodeSse", () => {
     }
   });
 
-  it("hands over what came before a bad frame, then fails", () => {
+  it("PROTO-WIRE-4: hands over what came before a bad frame, then fails", () => {
     const decoder = createSseDecoder();
     expect(decoder.push(`${encodeSse(content("x"))}data: {nope\n\n${encodeSse(content("y"))}`)).toEqual([
       { value: content("x") },

@@ -80,7 +80,7 @@ describe("outcomes", () => {
     expect(outcomeOf(fields)).toEqual(outcome);
   });
 
-  it("are an interrupt where one stands at the top level, whatever else is said", () => {
+  it("PROTO-IN-2: are an interrupt where one stands at the top level, whatever else is said", () => {
     const interrupt = {
       id: "call_abc123",
       payload: { functionName: "delete_file", functionArguments: { path: "/x" } },
@@ -105,7 +105,7 @@ describe("outcomes", () => {
     expect(outcomeOf({ outcome: "interrupt", interrupts: [interrupt] })).toEqual(expected);
   });
 
-  it("keep a second telling of the same question in the metadata", () => {
+  it("PROTO-KEPT-1: keep a second telling of the same question in the metadata", () => {
     const interrupts = [{ id: "i", reason: "confirmation" }];
     const { events } = translate(finished({ outcome: { type: "interrupt", interrupts }, interrupt: { id: "i" } }));
     expect(events).toEqual([
@@ -129,7 +129,7 @@ describe("outcomes", () => {
     );
   });
 
-  it("name a question that came without an id, and say so", () => {
+  it("PROTO-IN-3: name a question that came without an id, and say so", () => {
     const { events, paths } = translate(finished({ outcome: "interrupt" }));
     expect(events).toEqual([
       finished({ outcome: { type: "interrupt", interrupts: [{ id: "r-interrupt-1", reason: "confirmation" }] } }),
@@ -234,7 +234,7 @@ describe("reasoning", () => {
   });
 });
 
-describe("other old forms", () => {
+describe("PROTO-IN-1: other old forms", () => {
   it("ISO timestamps are milliseconds (seed 003); others stay malformed", () => {
     const { events } = translate({ type: "STEP_STARTED", stepName: "s", timestamp: "2026-01-02T03:04:05.678Z" });
     expect(events[0]?.timestamp).toBe(Date.UTC(2026, 0, 2, 3, 4, 5, 678));

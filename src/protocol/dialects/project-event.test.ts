@@ -45,7 +45,7 @@ describe("projectEvent for current peers", () => {
 
   const meta: Event = { type: "META", metaType: "thumbs_up", payload: { messageId: "m" }, timestamp: 1 };
 
-  it("gives META to who asked for it, CUSTOM inside a run to others, and nothing elsewhere", () => {
+  it("PROTO-META-2: gives META to who asked for it, CUSTOM inside a run to others, and nothing elsewhere", () => {
     expect(projectEvent(meta, { meta: true }).value).toEqual(meta);
     expect(projectEvent(meta, {}, { runOpen: true })).toEqual({
       value: { type: "CUSTOM", name: "heddle.meta.thumbs_up", value: { messageId: "m" }, timestamp: 1 },
@@ -58,8 +58,8 @@ describe("projectEvent for current peers", () => {
   });
 });
 
-describe("projectEvent for peers before 1.0", () => {
-  it("takes one that declares nothing for one of 0.0.57", () => {
+describe("PROTO-VER-2: projectEvent for peers before 1.0", () => {
+  it("PROTO-VER-1: takes one that declares nothing for one of 0.0.57", () => {
     expect(UNDECLARED_PEER.version).toBe("0.0.57");
   });
 
@@ -121,7 +121,7 @@ describe("projectEvent for peers before 1.0", () => {
     expect(project(step, "0.0.59").value).toEqual(step);
   });
 
-  it("refuses to hide a question from peers that know no outcome", () => {
+  it("PROTO-VER-3: refuses to hide a question from peers that know no outcome", () => {
     const event = finished({ type: "interrupt", interrupts: [interrupt] });
     expect(refusal(() => project(event, "0.0.53"))).toBe("projection-refused");
     expect(refusal(() => project(event, "0.0.54"))).toBe("none");

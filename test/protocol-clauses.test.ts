@@ -1,0 +1,28 @@
+/** PROTOCOL.md and the tests name the same clauses: none unproved, none unwritten. */
+import { globSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+
+const CLAUSE = /\b(?:PROTO|HTTP|WS|STORE)-[A-Z]+-\d+\b/g;
+
+const written = [...readFileSync("PROTOCOL.md", "utf8").matchAll(/^- \*\*([A-Z-]+\d+)\*\*/gm)].map(
+  ([, id]) => id ?? "",
+);
+const cited = new Map<string, string[]>();
+for (const file of globSync(["src/**/*.test.ts", "test/**/*.test.ts"])) {
+  for (const [id] of readFileSync(file, "utf8").matchAll(CLAUSE)) cited.set(id, [...(cited.get(id) ?? []), file]);
+}
+
+describe("PROTOCOL.md", () => {
+  it("numbers every clause once", () => {
+    expect(written.length).toBeGreaterThan(30);
+    expect(new Set(written).size).toBe(written.length);
+  });
+
+  it.each(written)("%s is cited by a test", (id) => {
+    expect(cited.get(id)).toBeDefined();
+  });
+
+  it("has every clause that a test cites", () => {
+    expect([...cited.keys()].filter((id) => !written.includes(id))).toEqual([]);
+  });
+});
