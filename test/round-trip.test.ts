@@ -1,6 +1,7 @@
 /** Every event, through every wire, cut at every byte. */
 import fc from "fast-check";
 import {
+  HeddleError,
   createNdjsonDecoder,
   createSseDecoder,
   decodeEvents,
