@@ -1,0 +1,128 @@
+/**
+ * The hand-over between an agent and whoever reads its run: in order, and never without bound.
+ *
+ * Up to `ROOM_EVENTS` wait freely; then a push asks its caller to wait. A caller that does not is tolerated, since
+ * many sources cannot pause, until `MAX_WAITING_CHARS` wait: then the queue overflows, says so once, and refuses.
+ * Refusals are promises that reject without ever counting as unhandled: an agent may ignore them.
+ */
+import { HeddleError } from "../protocol/index.ts";
+import type { Event } from "../protocol/index.ts";
+
+/** How many events wait before writers are asked to. */
+export const ROOM_EVENTS = 64;
+
+/** How much may wait at all, counted as characters of text and `EVENT_CHARS` for every event. */
+export const MAX_WAITING_CHARS = 16 * 1024 * 1024;
+
+const EVENT_CHARS = 128;
+
+const READY = Promise.resolve();
+
+/** Events on their way from one agent to one reader. */
+export class EventQueue {
+  #waiting: Event[] = [];
+  #waitingCount = 0;
+  #waitingChars = 0;
+  #refusal: { readonly reason: unknown } | undefined;
+  #ended = false;
+  #wake: (() => void) | undefined;
+  #roomAgain: PromiseWithResolvers<void> | undefined;
+  readonly #onOverflow: (error: HeddleError<"limit-exceeded">) => void;
+
+  constructor(onOverflow: (error: HeddleError<"limit-exceeded">) => void) {
+    this.#onOverflow = onOverflow;
+  }
+
+  /** Whether events are taken. */
+  get accepts(): boolean {
+    return this.#refusal === undefined;
+  }
+
+  /** Adds an event. Resolves when there is room for another, and rejects where events are not taken any more. */
+  push(event: Event): Promise<void> {
+    if (this.accepts) {
+      this.#add(event);
+      if (this.#waitingChars > MAX_WAITING_CHARS) this.#overflow();
+    }
+    return this.room();
+  }
+
+  /** Resolves when there is room, and rejects where events are not taken any more. */
+  room(): Promise<void> {
+    if (this.#refusal !== undefined) return refused(this.#refusal.reason);
+    if (this.#waitingCount < ROOM_EVENTS) return READY;
+    if (this.#roomAgain === undefined) {
+      this.#roomAgain = Promise.withResolvers();
+      ignoreRejection(this.#roomAgain.promise);
+    }
+    return this.#roomAgain.promise;
+  }
+
+  /** Takes no more events than these last ones. What waits can still be read; whoever writes gets the reason. */
+  end(last: readonly Event[], reason: unknown): void {
+    if (this.#ended) return;
+    this.#refuse(reason);
+    for (const event of last) this.#add(event);
+    this.#ended = true;
+    this.#wake?.();
+  }
+
+  /** Reads events until the queue has ended and is empty. For one reader. */
+  async *drain(): AsyncGenerator<Event, void, undefined> {
+    for (;;) {
+      const taken = this.#waiting;
+      this.#waiting = [];
+      for (const event of taken) {
+        this.#take(event);
+        yield event;
+      }
+      if (this.#waiting.length > 0) continue;
+      if (this.#ended) return;
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+      this.#wake = undefined;
+    }
+  }
+
+  #add(event: Event): void {
+    this.#waiting.push(event);
+    this.#waitingCount++;
+    this.#waitingChars += charsOf(event);
+    this.#wake?.();
+  }
+
+  #take(event: Event): void {
+    this.#waitingCount--;
+    this.#waitingChars -= charsOf(event);
+    if (this.#waitingCount >= ROOM_EVENTS) return;
+    this.#roomAgain?.resolve();
+    this.#roomAgain = undefined;
+  }
+
+  #refuse(reason: unknown): void {
+    this.#refusal ??= { reason };
+    this.#roomAgain?.reject(reason);
+    this.#roomAgain = undefined;
+  }
+
+  #overflow(): void {
+    const details = { limit: "waiting text", allowed: MAX_WAITING_CHARS, actual: this.#waitingChars };
+    const message = "The agent writes faster than its run is read: await write(), which says when there is room.";
+    const error = new HeddleError("limit-exceeded", message, details);
+    this.#refuse(error);
+    this.#onOverflow(error);
+  }
+}
+
+const charsOf = (event: Event): number =>
+  EVENT_CHARS + (event.type === "TEXT_MESSAGE_CONTENT" ? event.delta.length : 0);
+
+function refused(reason: unknown): Promise<void> {
+  const promise = Promise.reject(reason);
+  ignoreRejection(promise);
+  return promise;
+}
+
+/** Whoever awaits the promise still sees it reject; whoever does not is not punished by an unhandled rejection. */
+function ignoreRejection(promise: Promise<void>): void {
+  promise.catch(() => {});
+}

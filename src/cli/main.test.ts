@@ -1,0 +1,114 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { loadAgents } from "./load-agents.ts";
+import { main } from "./main.ts";
+import { readHost, readPort } from "./settings.ts";
+
+let out = "";
+let err = "";
+
+beforeEach(() => {
+  out = err = "";
+  vi.spyOn(console, "log").mockImplementation((line: unknown) => void (out += `${String(line)}\n`));
+  vi.spyOn(console, "error").mockImplementation((line: unknown) => void (err += `${String(line)}\n`));
+});
+
+const folders: string[] = [];
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
+});
+
+async function fileWith(code: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "heddle-cli-"));
+  folders.push(folder);
+  const file = join(folder, "agent.ts");
+  await writeFile(file, code);
+  return file;
+}
+
+describe("commands", () => {
+  test.each([["--help"], ["-h"], ["help"]])("%s explains, and is fine", async (flag) => {
+    expect(await main([flag], {})).toBe(0);
+    expect(out).toContain("Usage: heddle <command>");
+  });
+
+  test("serve --help names every option", async () => {
+    expect(await main(["serve", "--help"], {})).toBe(0);
+    for (const word of ["--port", "--host", "--no-auth", "HEDDLE_PORT", "HEDDLE_HOST"]) expect(out).toContain(word);
+  });
+
+  test("--version is the package's", async () => {
+    expect(await main(["--version"], {})).toBe(0);
+    expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  test.each<[string, readonly string[], Record<string, string>, string]>([
+    ["no command", [], {}, "Usage"],
+    ["an unknown command", ["weave"], {}, 'no command "weave"'],
+    ["an unknown flag", ["serve", "--colour"], {}, "--colour"],
+    ["a flag without its value", ["serve", "--port"], {}, "--port"],
+    [
+      "a wrong flag",
+      ["serve", "--port", "abc"],
+      {},
+      '--port is "abc": expected a whole number from 0 to 65535. (config-invalid)',
+    ],
+    ["a wrong variable", ["serve"], { HEDDLE_PORT: "70000" }, 'HEDDLE_PORT is "70000"'],
+    ["a wrong host", ["serve"], { HEDDLE_HOST: "a b" }, 'HEDDLE_HOST is "a b"'],
+    ["a host that others can reach", ["serve", "--host", "0.0.0.0"], {}, "no authentication"],
+    ["a file that is not there", ["serve", "nowhere.ts"], {}, "no file nowhere.ts"],
+  ])("%s is misuse", async (_, args, env, sentence) => {
+    expect(await main(args, env)).toBe(2);
+    expect(err).toContain(sentence);
+    expect(out).toBe("");
+  });
+
+  test("two agents of one name are misuse", async () => {
+    const code = `export const agent = { name: "same", run() {}, [Symbol.for("heddle.agent")]: true };`;
+    expect(await main(["serve", await fileWith(code), await fileWith(code), "--port", "0"], {})).toBe(2);
+    expect(err).toContain("Two agents are named same");
+  });
+
+  test("a file that fails to load is a failure, and keeps its stack", async () => {
+    const file = await fileWith('throw new Error("no model key");');
+    expect(await main(["serve", file], {})).toBe(1);
+    expect(err).toContain("no model key");
+  });
+});
+
+describe("settings", () => {
+  test("flags win over the environment, and an empty variable is absent", () => {
+    expect(readPort("1", { HEDDLE_PORT: "2" })).toBe(1);
+    expect(readPort(undefined, { HEDDLE_PORT: "2" })).toBe(2);
+    expect(readPort(undefined, { HEDDLE_PORT: "" })).toBeUndefined();
+    expect(readHost("::1", { HEDDLE_HOST: "localhost" })).toBe("::1");
+    expect(readHost(undefined, {})).toBeUndefined();
+  });
+
+  test.each(["", "-1", "1.5", "0x10", "65536", " 1", "1e3", "٣"])("%j is no port", (value) => {
+    expect(() => readPort(value, {})).toThrow(expect.objectContaining({ code: "config-invalid" }));
+  });
+});
+
+describe("agent files", () => {
+  test("every export that defineAgent made counts, once", async () => {
+    const file = await fileWith(`
+      const MARK = Symbol.for("heddle.agent");
+      const agent = (name: string) => ({ name, run() {}, [MARK]: true });
+      export const one = agent("one");
+      export { one as alias };
+      export default agent("two");
+      export const helper = 7;`);
+    expect((await loadAgents([file, file])).map(({ name }) => name).toSorted()).toEqual(["one", "two"]);
+  });
+
+  test("a file without agents is refused, with what it exports", async () => {
+    const file = await fileWith("export const helper = 7;");
+    const refusal = { code: "config-invalid", details: { received: "helper" } };
+    await expect(loadAgents([file])).rejects.toMatchObject(refusal);
+  });
+});

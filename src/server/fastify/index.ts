@@ -1,0 +1,8 @@
+/**
+ * `heddle/server/fastify`: Heddle on HTTP. `serve` for a server of its own, `heddlePlugin` for an application that
+ * has a Fastify already.
+ */
+export { heddlePlugin } from "./heddle-plugin.ts";
+export type { HeddlePluginOptions } from "./heddle-plugin.ts";
+export { DEFAULT_HOST, DEFAULT_PORT, isLoopback, serve } from "./serve.ts";
+export type { ServeOptions, Served } from "./serve.ts";

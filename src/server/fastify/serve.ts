@@ -1,0 +1,136 @@
+/**
+ * A server in one call: Heddle's plugin on a Fastify of its own, listening.
+ *
+ * Port 5000 unless another is asked for; where 5000 is taken and nobody asked for it, the next free one. There is no
+ * authentication yet, so it listens beyond this machine only where `noAuth` says that this is meant.
+ */
+import type { Socket } from "node:net";
+import { fastify } from "fastify";
+import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import { HeddleError } from "../../protocol/index.ts";
+import { replyError, replyNotFound } from "./error-reply.ts";
+import { isPortTaken } from "./is-port-taken.ts";
+import { heddlePlugin } from "./heddle-plugin.ts";
+import type { HeddlePluginOptions } from "./heddle-plugin.ts";
+
+/** Port that is used where none is asked for. */
+export const DEFAULT_PORT = 5000;
+
+/** Host that is used where none is asked for. */
+export const DEFAULT_HOST = "localhost";
+
+/** How many ports are tried, from the default on, where none is asked for. */
+const PORTS_TO_TRY = 100;
+
+/** Options of `serve`. */
+export interface ServeOptions extends HeddlePluginOptions {
+  /** Port to listen on; 0 for any free one. Default 5000, or the next free one. */
+  readonly port?: number | undefined;
+  /** Host to listen on. Default `localhost`. */
+  readonly host?: string | undefined;
+  /** True allows listening beyond this machine although nobody is asked who they are. */
+  readonly noAuth?: boolean | undefined;
+  /** A logger of yours. Default: errors, as JSON lines on stderr. */
+  readonly logger?: FastifyBaseLogger;
+}
+
+/** A server that listens. */
+export interface Served {
+  /** Where it answers. */
+  readonly url: string;
+  /** The port that it listens on. */
+  readonly port: number;
+  /** Whether the default port was taken, so that this is another one. */
+  readonly moved: boolean;
+  /** Stops runs, ends streams, and resolves when everything is closed. */
+  close(): Promise<void>;
+}
+
+/** Starts a server. Throws `config-invalid` or `address-unavailable`. */
+export async function serve(options: ServeOptions): Promise<Served> {
+  const { port: asked, host = DEFAULT_HOST, noAuth = false, logger, ...pluginOptions } = options;
+  if (!noAuth && !isLoopback(host)) throw beyondLoopback(host);
+  const app = createApp(logger);
+  try {
+    await app.register(heddlePlugin, pluginOptions);
+    const wanted = asked ?? (await firstFreePort(host));
+    await listen(app, host, wanted);
+    const port = portOf(app) ?? wanted;
+    const url = `http://${shownHost(host)}:${port}`;
+    return { url, port, moved: asked === undefined && port !== DEFAULT_PORT, close: () => app.close() };
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
+function createApp(logger: FastifyBaseLogger | undefined): FastifyInstance {
+  const app: FastifyInstance = fastify({
+    ...(logger === undefined ? { logger: { level: "error", stream: process.stderr } } : { loggerInstance: logger }),
+    requestTimeout: 120_000,
+    // Ids in paths are up to 256 characters, each up to 12 in its percent-encoded form.
+    routerOptions: { maxParamLength: 256 * 12 },
+    // Fastify's own answer would not have the form of our errors; the plugin refuses in its place.
+    return503OnClosing: false,
+    frameworkErrors: replyError,
+    clientErrorHandler: refuseBadBytes,
+  });
+  app.setNotFoundHandler(replyNotFound);
+  app.setErrorHandler(replyError);
+  return app;
+}
+
+/** Answers what is not HTTP. */
+function refuseBadBytes(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === "ECONNRESET" || socket.destroyed) return;
+  const failure = new HeddleError("request-invalid", "This is not a request that HTTP allows.", { reason: error.code });
+  const body = JSON.stringify(failure);
+  const head = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}`;
+  if (socket.writable) socket.end(`${head}\r\nconnection: close\r\n\r\n${body}`);
+}
+
+async function firstFreePort(host: string): Promise<number> {
+  for (let port = DEFAULT_PORT; port < DEFAULT_PORT + PORTS_TO_TRY; port++) {
+    if (!(await isPortTaken(host, port))) return port;
+  }
+  const message = `The ports ${DEFAULT_PORT} to ${DEFAULT_PORT + PORTS_TO_TRY - 1} of ${host} are all taken: ask for another.`;
+  throw new HeddleError("address-unavailable", message, { host, port: DEFAULT_PORT });
+}
+
+async function listen(app: FastifyInstance, host: string, port: number): Promise<void> {
+  if (port !== 0 && (await isPortTaken(host, port))) {
+    const message = `Port ${port} of ${host} is taken: stop what uses it, or ask for another.`;
+    throw new HeddleError("address-unavailable", message, { host, port });
+  }
+  try {
+    await app.listen({ host, port });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const message = `Cannot listen on port ${port} of ${host}: ${reason}.`;
+    throw new HeddleError("address-unavailable", message, { host, port }, { cause });
+  }
+}
+
+function portOf(app: FastifyInstance): number | undefined {
+  const address = app.server.address();
+  return typeof address === "object" ? address?.port : undefined;
+}
+
+/** Whether a host reaches this machine only. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+function beyondLoopback(host: string): HeddleError {
+  const message =
+    `The host is ${JSON.stringify(host)}, which others can reach, and there is no authentication: ` +
+    `expected localhost, 127.0.0.1 or ::1, or the word that this is meant (--no-auth, noAuth).`;
+  const details = { setting: "host", expected: "a loopback host", received: JSON.stringify(host) };
+  return new HeddleError("config-invalid", message, details);
+}
+
+/** The host of the URL: a wildcard is no address that one can open. */
+function shownHost(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "localhost";
+  return host.includes(":") ? `[${host}]` : host;
+}
