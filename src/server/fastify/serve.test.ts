@@ -167,6 +167,20 @@ describe("what is there", () => {
   });
 });
 
+describe("closing", () => {
+  test("does not wait for connections on which nothing was ever asked", async () => {
+    const own = await serve({ agents: [echo], port: 0, host: "127.0.0.1" });
+    const socket = connect(own.port, "127.0.0.1");
+    await once(socket, "connect");
+    // Answered on another connection: by then the server has taken the silent one too.
+    await (await fetch(`${own.url}/healthz`)).text();
+    const closed = once(socket.resume(), "close");
+    await own.close();
+    await closed;
+    expect(socket.destroyed).toBe(true);
+  });
+});
+
 describe("where it listens", () => {
   test("a port that is taken and asked for is refused", async () => {
     const options = { agents: [echo], port: server.port, host: "127.0.0.1" };

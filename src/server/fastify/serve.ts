@@ -72,6 +72,8 @@ function createApp(logger: FastifyBaseLogger | undefined): FastifyInstance {
     routerOptions: { maxParamLength: 256 * 12 },
     // Fastify's own answer would not have the form of our errors; the plugin refuses in its place.
     return503OnClosing: false,
+    // Browsers hold connections open on which nothing was ever asked; streams have had their grace by then.
+    forceCloseConnections: true,
     frameworkErrors: replyError,
     clientErrorHandler: refuseBadBytes,
   });
