@@ -57,6 +57,19 @@ describe("starting", () => {
     expect(run).toHaveBeenCalledOnce();
   });
 
+  test("takes inputs in older forms, and says what it translated", async () => {
+    const inputs: unknown[] = [];
+    const heddle = createHeddle({ agents: [agentOf(({ input }) => void inputs.push(input))] });
+    const resume = { interruptId: "i", payload: { approved: true } };
+    const older = { thread_id: "t1", run_id: "r1", messages: [], state: null, forwardedProps: null, resume };
+    const { warnings } = await heddle.start("test", older);
+    await collect(heddle, { runId: "r1" });
+    expect(inputs).toEqual([
+      { threadId: "t1", runId: "r1", messages: [], resume: [{ ...resume, status: "resolved" }] },
+    ]);
+    expect(warnings.map(({ code }) => code)).toEqual(Array.from({ length: 6 }, () => "retired-form"));
+  });
+
   test("joins a run that is just starting only when it can be watched", async () => {
     const inner = memoryStore();
     const commit = Promise.withResolvers<void>();

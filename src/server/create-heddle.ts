@@ -6,6 +6,7 @@
  */
 import type { Agent } from "../agent/index.ts";
 import { HeddleError, parseRunInput } from "../protocol/index.ts";
+import { normaliseRunInput } from "../protocol/dialects/index.ts";
 import { memoryStore } from "../store/index.ts";
 import type { Store } from "../store/index.ts";
 import { attach } from "./attach.ts";
@@ -53,7 +54,9 @@ export function createHeddle(options: HeddleOptions): Heddle {
       if (!accepting) throw new HeddleError("server-closing", "The server is shutting down: try again later.", {});
       const agent = agents.get(agentName);
       if (agent === undefined) throw unknownAgent(agentName, agents);
-      const { value: input, warnings } = parseRunInput(body);
+      const normalised = normaliseRunInput(body);
+      const { value: input, warnings: removed } = parseRunInput(normalised.value);
+      const warnings = [...normalised.warnings, ...removed];
       checkId("/threadId", input.threadId);
       checkId("/runId", input.runId);
       const { joined } = await runs.start(agent, input);

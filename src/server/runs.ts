@@ -20,7 +20,7 @@ export interface StartedRun {
   readonly runId: string;
   /** True where the run was there already. */
   readonly joined: boolean;
-  /** What was taken out of the input because AG-UI does not describe it. */
+  /** What was translated in the input, or taken out of it because AG-UI does not describe it. */
   readonly warnings: readonly Warning[];
 }
 

@@ -149,11 +149,10 @@ describe("PROTO-VER-2: projectEvent for peers before 1.0", () => {
         { id: "4", role: "assistant" },
       ],
     };
-    const contents = (version: string): unknown =>
-      (project(snapshot, version).value?.messages as { id: string; content: unknown }[]).map(({ id, content }) => [
-        id,
-        content,
-      ]);
+    const contents = (version: string): unknown => {
+      const messages = project(snapshot, version).value?.messages;
+      return Array.isArray(messages) ? messages.map(({ id, content }) => [id, content]) : messages;
+    };
     const text = { type: "text", text: "look" };
     const image = {
       type: "image",

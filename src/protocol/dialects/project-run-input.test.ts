@@ -23,6 +23,9 @@ const input: RunAgentInput = {
   ],
 };
 
+const resume = (...entries: RunAgentInput["resume"] & object) =>
+  projectRunInput({ ...input, resume: entries }, { interrupts: "single" }).value.resume;
+
 describe("projectRunInput", () => {
   it("takes activity messages out for every agent (R-ACT-10), and changes nothing else for a current one", () => {
     const { value, warnings } = projectRunInput(input, {});
@@ -63,8 +66,6 @@ describe("projectRunInput", () => {
   });
 
   it("writes one answer in seed 000's form, and refuses what that cannot say", () => {
-    const resume = (...entries: RunAgentInput["resume"] & object) =>
-      projectRunInput({ ...input, resume: entries }, { interrupts: "single" }).value.resume;
     expect(resume({ interruptId: "i", status: "resolved", payload: { approved: true } })).toEqual({
       interruptId: "i",
       payload: { approved: true },

@@ -80,7 +80,7 @@ function runRoutes(app: FastifyInstance, heddle: Heddle, connections: Connection
   app.post<{ Params: { agent: string } }>("/agents/:agent", { bodyLimit: MAX_BODY_BYTES }, async (request, reply) => {
     const signal = goneSignal(reply);
     const { threadId, runId, warnings } = await heddle.start(request.params.agent, request.body);
-    if (warnings.length > 0) request.log.warn({ warnings, threadId, runId }, "parts of a run input were removed");
+    if (warnings.length > 0) request.log.warn({ warnings, threadId, runId }, "a run input was changed");
     const run = await heddle.attach(threadId, { runId, signal });
     const thread = `${app.prefix}/threads/${encodeURIComponent(threadId)}`;
     reply.header("content-location", `${thread}/runs/${encodeURIComponent(runId)}`);
