@@ -1,3 +1,4 @@
 /** `heddle`: protocol, dialects and stream in one import. */
 export * from "./protocol/index.ts";
 export * from "./protocol/dialects/index.ts";
+export * from "./stream/index.ts";

@@ -11,6 +11,7 @@ import { createHeddle } from "heddle/server";
 import { serve } from "heddle/server/fastify";
 import type { Served } from "heddle/server/fastify";
 import { memoryStore } from "heddle/store";
+import { createVerifyState, verify } from "heddle/stream";
 import type { Store } from "heddle/store";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -22,6 +23,7 @@ const PINNED: readonly (readonly [ErrorCode, number, boolean])[] = [
   ["json-invalid", 400, false],
   ["frame-invalid", 400, false],
   ["limit-exceeded", 413, false],
+  ["sequence-violation", 422, false],
   ["projection-refused", 406, false],
   ["request-invalid", 400, false],
   ["query-invalid", 400, false],
@@ -88,6 +90,7 @@ const RAISE: Readonly<Record<ErrorCode, () => unknown>> = {
   "json-invalid": () => decodeJson("{"),
   "frame-invalid": () => encodeBinary({ type: "META", metaType: "note", payload: {} }),
   "limit-exceeded": () => decodeJson("[]", { maxBytes: 1 }),
+  "sequence-violation": () => verify(createVerifyState(), { type: "STEP_STARTED", stepName: "s" }),
   "projection-refused": () =>
     projectRunInput({ ...input("t"), resume: [{ interruptId: "i", status: "cancelled" }] }, { interrupts: "single" }),
   "request-invalid": () => rawRequest("NOT HTTP\r\n\r\n"),

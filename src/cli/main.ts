@@ -5,6 +5,7 @@
  */
 import { readFile } from "node:fs/promises";
 import { HeddleError } from "../protocol/index.ts";
+import { conformanceCommand } from "./conformance-command.ts";
 import { serveCommand } from "./serve-command.ts";
 import type { Environment } from "./settings.ts";
 
@@ -12,6 +13,7 @@ const HELP = `Usage: heddle <command> [options]
 
 Commands:
   serve [agent.ts …]   Serve agents over HTTP
+  conformance <dir>    Run AG-UI's conformance fixtures
 
 Options:
   --help               Show this help; "heddle <command> --help" shows a command's
@@ -26,6 +28,8 @@ export async function main(args: readonly string[], env: Environment): Promise<n
     switch (command) {
       case "serve":
         return await serveCommand(rest, env);
+      case "conformance":
+        return await conformanceCommand(rest);
       case "--help":
       case "-h":
       case "help":

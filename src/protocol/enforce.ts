@@ -31,7 +31,8 @@ export type WarningCode =
   | "unknown-member"
   | "retired-form"
   | "lossy-projection"
-  | "unknown-variant";
+  | "unknown-variant"
+  | "not-applied";
 
 /** A judged value, and what had to be taken out of it. */
 export interface Enforced<T> {

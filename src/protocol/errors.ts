@@ -37,6 +37,11 @@ export const ERRORS = {
     retryable: false,
     meaning: "The data is larger or deeper than the limit that is set for it.",
   },
+  "sequence-violation": {
+    status: 422,
+    retryable: false,
+    meaning: "The events come in an order that AG-UI forbids.",
+  },
   "projection-refused": {
     status: 406,
     retryable: false,
@@ -155,6 +160,8 @@ export interface ErrorDetails {
   readonly "input-invalid": Problem;
   /** Where the session message is wrong. */
   readonly "session-invalid": Problem;
+  /** Which rule the event breaks, AG-UI's clause for it, and the event itself; no event where the end is what breaks it. */
+  readonly "sequence-violation": { readonly rule: string; readonly clause: string; readonly event?: unknown };
   /** Which limit, how much is allowed, and how much came. */
   readonly "limit-exceeded": { readonly limit: string; readonly allowed: number; readonly actual: number };
   /** Which cursor, and why it is refused. */

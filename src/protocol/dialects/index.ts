@@ -3,7 +3,7 @@
  * talks to a Heddle server needs none of it. Every line here is public.
  */
 export { createNormaliseMemory, normaliseEvent } from "./normalise-event.ts";
-export type { NormaliseMemory, Normalised } from "./normalise-event.ts";
+export type { NormaliseMemory, NormaliseOptions, Normalised } from "./normalise-event.ts";
 export { normaliseRunInput } from "./normalise-run-input.ts";
 export { UNDECLARED_PEER } from "./peer.ts";
 export type { Peer } from "./peer.ts";

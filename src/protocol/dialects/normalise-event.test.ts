@@ -12,7 +12,7 @@ function translate(...stream: readonly unknown[]): {
   readonly paths: readonly string[];
 } {
   let ids = 0;
-  const memory = createNormaliseMemory(() => `made-${++ids}`);
+  const memory = createNormaliseMemory({ newId: () => `made-${++ids}` });
   const events: Event[] = [];
   const paths: string[] = [];
   for (const raw of stream) {
@@ -66,6 +66,32 @@ describe("normaliseEvent", () => {
       interrupt: Object.freeze({ id: "i" }),
     });
     expect(normaliseEvent(raw).values[0]).not.toBe(raw);
+  });
+});
+
+describe("with retired forms only", () => {
+  const retired = (event: unknown): readonly unknown[] =>
+    normaliseEvent(event, createNormaliseMemory({ forms: "retired" })).values;
+
+  it.each([
+    { type: "RUN_FINISHED", threadId: "t", runId: "r", outcome: "success" },
+    { type: "RUN_FINISHED", threadId: "t", runId: "r", interrupt: { id: "i" } },
+    { type: "REASONING_MESSAGE_START", messageId: "m", role: "assistant" },
+    { type: "REASONING_START", messageId: "m", encryptedContent: "e" },
+    { type: "STEP_STARTED", step_name: "s" },
+    { type: "STEP_STARTED", stepName: "s", timestamp: "2026-01-02T03:04:05Z" },
+    { type: "TOOL_CALL_RESULT", messageId: "m", toolCallId: "c", result: "x" },
+  ])("%j stays as it is", (event) => {
+    expect(retired(event)).toEqual([event]);
+  });
+
+  it("THINKING, binary parts and listed nulls are still translated", () => {
+    expect(retired({ type: "THINKING_END" })).toMatchObject([{ type: "REASONING_END" }]);
+    expect(retired(finished({ outcome: null, usage: [{ provider: null }] }))).toEqual([finished({ usage: [{}] })]);
+    const content = [{ type: "binary", mimeType: "image/png", url: "u" }];
+    expect(retired({ type: "MESSAGES_SNAPSHOT", messages: [{ id: "1", role: "user", content }] })).toMatchObject([
+      { messages: [{ content: [{ type: "image" }] }] },
+    ]);
   });
 });
 

@@ -26,6 +26,8 @@ export interface Normalised {
 export interface NormaliseMemory {
   /** Makes an id for what the old form leaves unnamed. */
   readonly newId: () => string;
+  /** Which old forms are translated. */
+  readonly forms: "all" | "retired";
   /** The run that is open, for a closing event that does not name it. */
   run?: { readonly threadId: unknown; readonly runId: unknown } | undefined;
   /** Id given to the open `THINKING_*` span. */
@@ -36,9 +38,17 @@ export interface NormaliseMemory {
   readonly encrypted: Map<unknown, string>;
 }
 
+/** How a stream is normalised. */
+export interface NormaliseOptions {
+  /** Makes an id for what an old form leaves unnamed. Default: random. */
+  readonly newId?: () => string;
+  /** `retired` translates only what AG-UI itself has retired; `all`, the default, also the forms of drafts and seeds. */
+  readonly forms?: "all" | "retired";
+}
+
 /** A fresh memory: one for each stream. */
-export function createNormaliseMemory(newId: () => string = randomId): NormaliseMemory {
-  return { newId, encrypted: new Map() };
+export function createNormaliseMemory({ newId = randomId, forms = "all" }: NormaliseOptions = {}): NormaliseMemory {
+  return { newId, forms, encrypted: new Map() };
 }
 
 function randomId(): string {
@@ -58,9 +68,11 @@ export function normaliseEvent(event: unknown, memory: NormaliseMemory = createN
 
 function normaliseFields(event: Fields, memory: NormaliseMemory, note: Note): Fields {
   let changed = THINKING[String(event.type)]?.(event, memory, note) ?? event;
+  const { forms } = memory;
   const fields = unionShape("Event").members.get(String(changed.type))?.fields;
-  changed = camelCaseKnown(changed, (name) => fields?.has(name) === true, "", note);
+  if (forms === "all") changed = camelCaseKnown(changed, (name) => fields?.has(name) === true, "", note);
   changed = dropNulls(changed, NULLS[String(changed.type)] ?? NULLABLE, "", note);
+  if (forms === "retired") return RETIRED[String(changed.type)]?.(changed, memory, note) ?? changed;
   changed = rewrite(changed, "timestamp", (time) => {
     const ms = typeof time === "string" ? Date.parse(time) : NaN;
     if (Number.isNaN(ms)) return time;
@@ -121,6 +133,13 @@ const FORMS: Readonly<Record<string, Form>> = {
     ),
 };
 
+/** What AG-UI itself has retired inside events that it still knows: old parts and nulls in messages and usage. */
+const RETIRED: Readonly<Record<string, Form>> = {
+  RUN_STARTED: (event, memory, note) => FORMS.RUN_STARTED?.(event, memory, note) ?? event,
+  MESSAGES_SNAPSHOT: (event, memory, note) => FORMS.MESSAGES_SNAPSHOT?.(event, memory, note) ?? event,
+  RUN_FINISHED: (event, _, note) => normaliseNulls(event, note),
+};
+
 /** Events that 1.0 does not know any more, and what they are called now. They name nothing, so ids are made. */
 const THINKING: Readonly<Record<string, Form>> = {
   THINKING_START: (event, memory, note) => {
@@ -162,12 +181,8 @@ function nameRun(event: Fields, { run }: NormaliseMemory, note: Note): Fields {
  * whatever else is said: read as success, it would be lost.
  */
 function normaliseOutcome(event: Fields, note: Note): Fields {
-  const { outcome } = event;
-  let changed = rewrite(event, "usage", (usage) =>
-    rewriteList(usage, (entry, index) =>
-      isObject(entry) ? dropNulls(entry, USAGE_NULLS, `/usage/${index}`, note) : entry,
-    ),
-  );
+  let changed = normaliseNulls(event, note);
+  const { outcome } = changed;
   const beside = "interrupt" in event ? event.interrupt : event.interrupts;
   if (beside !== undefined) {
     changed = without(changed, "interrupt", "interrupts");
@@ -185,9 +200,19 @@ function normaliseOutcome(event: Fields, note: Note): Fields {
     note("/outcome", "An outcome is an object.");
     return { ...changed, outcome: { type: outcome } };
   }
-  return isObject(outcome)
-    ? rewrite(changed, "outcome", () => dropNulls(outcome, ["pendingToolCallIds"], "/outcome", note))
-    : changed;
+  return changed;
+}
+
+/** Nulls for absent in what RUN_FINISHED carries. */
+function normaliseNulls(event: Fields, note: Note): Fields {
+  const changed = rewrite(event, "outcome", (outcome) =>
+    isObject(outcome) ? dropNulls(outcome, ["pendingToolCallIds"], "/outcome", note) : outcome,
+  );
+  return rewrite(changed, "usage", (usage) =>
+    rewriteList(usage, (entry, index) =>
+      isObject(entry) ? dropNulls(entry, USAGE_NULLS, `/usage/${index}`, note) : entry,
+    ),
+  );
 }
 
 const USAGE_NULLS = ["provider", "reasoningTokens", "cachedInputTokens", "cacheWriteInputTokens"];
@@ -218,7 +243,7 @@ function remember(event: Fields, memory: NormaliseMemory, note: Note): readonly 
       memory.run = { threadId: event.threadId, runId: event.runId };
       return [event];
     case "REASONING_START":
-      if (typeof event.encryptedContent !== "string") return [event];
+      if (typeof event.encryptedContent !== "string" || memory.forms === "retired") return [event];
       note("/encryptedContent", "encryptedContent of a span is the encrypted value of its message.");
       encrypted.set(event.messageId, event.encryptedContent);
       return [without(event, "encryptedContent")];
