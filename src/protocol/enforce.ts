@@ -12,7 +12,7 @@ import type { Problem } from "./errors.ts";
 import type { Definitions, Event, RunAgentInput } from "./generated/model.ts";
 import type { OBJECTS, UNIONS } from "./generated/shapes.ts";
 import { LEAVES, checkOf, codeOf, enumValues, isObject, objectShape, unionShape } from "./shape.ts";
-import type { ObjectShape } from "./shape.ts";
+import type { FieldShape, ObjectShape } from "./shape.ts";
 
 /** Something that was taken out or changed, and where. */
 export interface Warning {
@@ -106,15 +106,16 @@ function enforce(
   errorCode: "event-invalid" | "input-invalid",
   own = false,
 ): Enforced<unknown> {
-  const walk: Walk = { own, warnings: [], problem: undefined };
+  const walk: Walk = { own, warnings: [], more: 0, problem: undefined, unknown: undefined };
   const value = judge(walk, code, input, "");
+  if (walk.more > 0) walk.warnings.push(moreWarning(walk.more));
   if (value === DROPPED) {
     // The outermost value has no container to be taken out of: all of it goes.
-    const type = isObject(input) ? input.type : input;
-    return {
-      value: undefined,
-      warnings: [unknownWarning(code === "%Event" ? "unknown-event" : "unknown-member", "", type)],
-    };
+    const at = walk.unknown?.path ?? "";
+    if (own)
+      refuse(errorCode, { path: at, expected: "something that AG-UI knows", received: describe(walk.unknown?.what) });
+    const isType = code === "%Event" && at === "";
+    return { value: undefined, warnings: [unknownWarning(isType ? "unknown-event" : "unknown-member", "", walk)] };
   }
   if (walk.problem !== undefined) refuse(errorCode, walk.problem);
   return { value, warnings: walk.warnings.length === 0 ? NO_WARNINGS : walk.warnings };
@@ -133,8 +134,15 @@ interface Walk {
   /** Whether empty optional fields are taken out silently: for values that our own caller built. */
   readonly own: boolean;
   readonly warnings: Warning[];
+  /** Warnings beyond those that are kept. */
+  more: number;
   problem: Problem | undefined;
+  /** What is unknown in the value that is just being dropped. */
+  unknown: { readonly path: string; readonly what: unknown } | undefined;
 }
+
+/** So many warnings say enough: a hostile value must not cost more than it is long. */
+const MAX_WARNINGS = 1000;
 
 /** Says that a value is unknown as a whole, and that its container has to do without it. */
 const DROPPED = Symbol("dropped");
@@ -149,7 +157,7 @@ function judge(walk: Walk, code: string, value: unknown, path: string): unknown 
     case "#": {
       const values = enumValues(rest);
       if (typeof value !== "string") return report(walk, path, `one of ${values.join(", ")}`, value);
-      return values.includes(value) ? value : DROPPED;
+      return values.includes(value) ? value : dropUnknown(walk, path, value);
     }
     case "@":
       return judgeObject(walk, objectShape(rest), value, path);
@@ -176,34 +184,26 @@ function judgeUnion(walk: Walk, name: string, value: unknown, path: string): unk
   const tag = has(value, by) ? value[by] : undefined;
   if (typeof tag !== "string") return report(walk, `${path}/${by}`, "a string", tag);
   const member = members.get(tag);
-  return member === undefined ? DROPPED : judgeObject(walk, member, value, path);
+  return member === undefined ? dropUnknown(walk, path, tag) : judgeObject(walk, member, value, path);
+}
+
+function dropUnknown(walk: Walk, path: string, what: unknown): typeof DROPPED {
+  walk.unknown = { path, what };
+  return DROPPED;
 }
 
 function judgeObject(walk: Walk, { open, fields }: ObjectShape, value: unknown, path: string): unknown {
   if (!isObject(value)) return report(walk, path, "an object", value);
   const marked = mark(walk);
+  const keys = Object.keys(value);
   let copy: Record<string, unknown> | undefined;
-  for (const key of Object.keys(value)) {
-    const field = fields.get(key);
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] ?? "";
     const held = value[key];
-    let kept = held;
-    if (field === undefined) {
-      if (open) continue;
-      walk.warnings.push(unknownWarning("unknown-property", `${path}/${escape(key)}`, key));
-      kept = DROPPED;
-    } else if (held === undefined || (held === null && !field.required && walk.own)) {
-      kept = DROPPED;
-    } else {
-      kept = judge(walk, field.code, held, `${path}/${key}`);
-      if (kept === DROPPED) {
-        if (field.required) return drop(walk, marked);
-        walk.warnings.push(unknownWarning("unknown-member", `${path}/${key}`, held));
-      }
-    }
-    if (kept === held) continue;
-    copy ??= { ...value };
-    if (kept === DROPPED) delete copy[key];
-    else copy[key] = kept;
+    const kept = judgeMember(walk, fields.get(key), open, key, held, path);
+    if (kept === TAKES_ALL) return drop(walk, marked);
+    if (kept !== held) copy ??= copyOf(value, keys, index);
+    if (copy !== undefined && kept !== DROPPED) put(copy, key, kept);
   }
   for (const [key, { required, code }] of fields) {
     if (required && (!has(value, key) || value[key] === undefined)) {
@@ -211,6 +211,51 @@ function judgeObject(walk: Walk, { open, fields }: ObjectShape, value: unknown, 
     }
   }
   return copy ?? value;
+}
+
+/** Says that a required member is unknown, so that its object goes as a whole. */
+const TAKES_ALL = Symbol("takes all");
+
+function judgeMember(
+  walk: Walk,
+  field: FieldShape | undefined,
+  open: boolean,
+  key: string,
+  held: unknown,
+  path: string,
+): unknown {
+  if (field === undefined) {
+    if (open) return held;
+    if (walk.warnings.length >= MAX_WARNINGS) walk.more++;
+    else warnUnknown(walk, "unknown-property", `${path}/${escape(key)}`, key);
+    return DROPPED;
+  }
+  if (held === undefined || (held === null && !field.required && walk.own)) return DROPPED;
+  const kept = judge(walk, field.code, held, `${path}/${key}`);
+  if (kept !== DROPPED) return kept;
+  if (field.required) return TAKES_ALL;
+  warnUnknown(walk, "unknown-member", `${path}/${key}`);
+  return DROPPED;
+}
+
+function copyOf(
+  value: Readonly<Record<string, unknown>>,
+  keys: readonly string[],
+  count: number,
+): Record<string, unknown> {
+  const copy: Record<string, unknown> = {};
+  for (let index = 0; index < count; index++) {
+    const key = keys[index];
+    if (key !== undefined) put(copy, key, value[key]);
+  }
+  return copy;
+}
+
+/** Assigning to `__proto__` would set a prototype; as JSON it is a member like any other. */
+function put(target: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === "__proto__")
+    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
+  else target[key] = value;
 }
 
 function judgeList(walk: Walk, code: string, value: unknown, path: string, atLeast: number): unknown {
@@ -222,11 +267,12 @@ function judgeList(walk: Walk, code: string, value: unknown, path: string, atLea
     if (kept !== value[index]) copy ??= value.slice(0, index);
     if (kept === DROPPED) {
       drop(walk, marked);
-      walk.warnings.push(unknownWarning("unknown-member", `${path}/${index}`, value[index]));
+      warnUnknown(walk, "unknown-member", `${path}/${index}`);
     } else copy?.push(kept);
   }
   const list = copy ?? value;
-  return list.length >= atLeast ? list : report(walk, path, "a list of at least one", "an empty list");
+  if (list.length < atLeast) walk.problem ??= { path, expected: "a list of at least one", received: "an empty list" };
+  return list;
 }
 
 /** Where warnings and problems stood, so that a value that is dropped whole takes its own along. */
@@ -267,15 +313,30 @@ export function describe(value: unknown): string {
   if (value === undefined) return "nothing";
   if (Array.isArray(value)) return "a list";
   if (isObject(value)) return "an object";
-  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+  return shorten(typeof value === "string" ? JSON.stringify(shorten(value, 200)) : String(value), 60);
 }
 
-const escape = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1");
+/** The beginning of a text, never with half a character at its end. */
+export const shorten = (text: string, length: number): string =>
+  text.length > length ? `${text.slice(0, length).toWellFormed()}…` : text;
 
-function unknownWarning(code: WarningCode, path: string, what: unknown): Warning {
-  const name = describe(isObject(what) ? (what.type ?? what.role ?? what.op) : what);
-  const where = path === "" ? "" : ` at ${path}`;
+/** A key as a JSON Pointer writes it; of a monstrous one only the beginning. */
+const escape = (key: string): string => shorten(key, 200).replaceAll("~", "~0").replaceAll("/", "~1");
+
+function warnUnknown(walk: Walk, code: WarningCode, path: string, what?: string): void {
+  if (walk.warnings.length >= MAX_WARNINGS) walk.more++;
+  else walk.warnings.push(unknownWarning(code, path, walk, what));
+}
+
+function unknownWarning(code: WarningCode, path: string, { unknown }: Walk, what: unknown = unknown?.what): Warning {
+  const at = code === "unknown-property" || unknown === undefined ? path : unknown.path;
+  const where = at === "" ? "" : ` at ${at}`;
   const kind = { "unknown-event": "event of type", "unknown-property": "property" }[code as string] ?? "member";
-  return { code, path, message: `Removed the ${kind} ${name}${where}: AG-UI does not describe it.` };
+  return { code, path, message: `Removed the ${kind} ${describe(what)}${where}: AG-UI does not describe it.` };
 }
+
+const moreWarning = (count: number): Warning => ({
+  code: "unknown-property",
+  path: "",
+  message: `Removed ${count} more things that AG-UI does not describe.`,
+});

@@ -4,9 +4,10 @@
  * Bad text, too much of it, or nesting that would overflow a stack later on is refused with a typed error before
  * anything else looks at it. What comes out is judged like every other value.
  */
-import { parseEvent, parseRunInput } from "./enforce.ts";
+import { parseEvent, parseRunInput, shorten } from "./enforce.ts";
 import type { Enforced, Warning } from "./enforce.ts";
 import { HeddleError } from "./errors.ts";
+import type { Problem } from "./errors.ts";
 import type { Event, RunAgentInput } from "./generated/model.ts";
 
 /** Limits on JSON text. */
@@ -24,12 +25,29 @@ const DEFAULT_MAX_DEPTH = 512;
 export function decodeJson(text: string | Uint8Array, limits: JsonLimits = {}): unknown {
   const { maxBytes = DEFAULT_MAX_BYTES, maxDepth = DEFAULT_MAX_DEPTH } = limits;
   if (text.length > maxBytes) throw limitExceeded("size of the JSON text", maxBytes, text.length);
-  const value = parseJson(typeof text === "string" ? text : decodeUtf8(text));
+  const source = typeof text === "string" ? text : decodeUtf8(text);
+  const value = parseJson(source);
+  // A number that no double can hold reads as Infinity, which would be written as null later on.
+  if (HUGE_NUMBER.test(source) && !isFiniteJson(value)) {
+    throw new HeddleError("json-invalid", "A number in the JSON text is larger than a double can hold.", {});
+  }
   // Every level takes two characters, so short text cannot be too deep.
   if (text.length > 2 * maxDepth && isDeeperThan(value, maxDepth)) {
     throw limitExceeded("depth of the JSON value", maxDepth, maxDepth + 1);
   }
   return value;
+}
+
+/** What a text has to hold for a number to become Infinity: a large exponent, or more than 300 digits. */
+const HUGE_NUMBER = /\d[eE]\+?\d{3}|\d{300}/;
+
+function isFiniteJson(root: unknown): boolean {
+  const waiting: unknown[] = [root];
+  for (let value = waiting.pop(); value !== undefined || waiting.length > 0; value = waiting.pop()) {
+    if (typeof value === "number" && !Number.isFinite(value)) return false;
+    if (typeof value === "object" && value !== null) for (const member of Object.values(value)) waiting.push(member);
+  }
+  return true;
 }
 
 /** Reads and judges one event. Throws `json-invalid`, `limit-exceeded` or `event-invalid`. */
@@ -58,20 +76,38 @@ export function decodeEvents(text: string | Uint8Array, limits?: JsonLimits): En
   }
   const warnings: Warning[] = [];
   const value = values.flatMap((item: unknown, index) => {
-    const judged = parseEvent(item);
+    const judged = judgeAt(index, item);
     for (const warning of judged.warnings) warnings.push({ ...warning, path: `/${index}${warning.path}` });
     return judged.value === undefined ? [] : [judged.value];
   });
   return { value, warnings };
 }
 
+/** Judges one event of a list; a refusal names its place in the list. */
+function judgeAt(index: number, item: unknown): Enforced<Event | undefined> {
+  try {
+    return parseEvent(item);
+  } catch (error) {
+    if (!(error instanceof HeddleError) || error.code !== "event-invalid") throw error;
+    const details: Problem = {
+      expected: "",
+      received: "",
+      ...error.details,
+      path: `/${index}${pathOf(error.details)}`,
+    };
+    throw new HeddleError("event-invalid", `Event ${index}: ${error.message}`, details, { cause: error });
+  }
+}
+
+const pathOf = (details: object): string => ("path" in details && typeof details.path === "string" ? details.path : "");
+
 /** JSON.parse with our error. A byte order mark is ignored. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   } catch (cause) {
-    const preview = text.length > 60 ? `${text.slice(0, 60)}…` : text;
-    throw new HeddleError("json-invalid", `This is not JSON: ${reasonOf(cause)}.`, { preview }, { cause });
+    const details = { preview: shorten(text, 60) };
+    throw new HeddleError("json-invalid", `This is not JSON: ${shorten(reasonOf(cause), 200)}.`, details, { cause });
   }
 }
 

@@ -128,16 +128,22 @@ export const checkOf: (code: string) => Check = memoised((code) => {
     case "+": {
       const check = checkOf(rest);
       const atLeast = code[0] === "+" ? 1 : 0;
-      return (value) => Array.isArray(value) && value.length >= atLeast && value.every(check);
+      return (value) => Array.isArray(value) && value.length >= atLeast && all(value, check);
     }
     case "~": {
       const check = checkOf(rest);
-      return (value) => typeof value === "string" || (Array.isArray(value) && value.every(check));
+      return (value) => typeof value === "string" || (Array.isArray(value) && all(value, check));
     }
     default:
       return LEAVES[code]?.[1] ?? (() => false);
   }
 });
+
+/** Whether every element passes; unlike `every`, holes are asked too. */
+function all(list: readonly unknown[], check: Check): boolean {
+  for (let index = 0; index < list.length; index++) if (!check(list[index])) return false;
+  return true;
+}
 
 /** Whether an object has all that it must have, right, and nothing unknown. Allocates nothing. */
 function isExact({ open, fields, requiredCount }: ObjectShape, value: Readonly<Record<string, unknown>>): boolean {
