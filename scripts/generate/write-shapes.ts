@@ -20,11 +20,28 @@ const SHARED = {
   named: "?name ${encrypted}",
 };
 
+const members = new Set(unions.flatMap(([, union]) => union.members));
+
+/** Capabilities are no part of a stream: whoever judges them loads them apart. */
+const isCapability = (name: string): boolean => /Capabilities$|^SubagentInfo$/.test(name);
+
+function objectLines(wanted: (name: string) => boolean): string {
+  return objects
+    .filter(([name]) => !members.has(name) && wanted(name))
+    .map(([name, definition]) => `  ${name}: ${words(definition)},`)
+    .join("\n");
+}
+
+export function writeCapabilityShapes(): string {
+  return `${HEADER}
+/** Fields of every object that capabilities are made of. */
+export const CAPABILITY_OBJECTS = {
+${objectLines(isCapability)}
+};
+`;
+}
+
 export function writeShapes(): string {
-  const members = new Set(unions.flatMap(([, union]) => union.members));
-  const objectLines = objects
-    .filter(([name]) => !members.has(name))
-    .map(([name, definition]) => `  ${name}: ${words(definition)},`);
   const unionLines = unions.map(([name, { by, members: names }]) => {
     const lines = names.map(
       (member) => `      ${JSON.stringify(tagOf(member, by))}: ${words(objectNamed(member), by)},`,
@@ -40,7 +57,7 @@ ${shared.join("\n")}
 
 /** Fields of every object that is not the member of a union. */
 export const OBJECTS = {
-${objectLines.join("\n")}
+${objectLines((name) => !isCapability(name))}
 };
 
 /** Members of every union, by the constant that tells them apart. */

@@ -7,8 +7,10 @@
 import { describe, expect, it } from "vitest";
 import { definitions } from "./definition/index.ts";
 import type { Shape } from "./definition/index.ts";
-import { parseAs, parseEvent, parseRunInput } from "./enforce.ts";
-import type { Enforced, Judgeable } from "./enforce.ts";
+import { parseEvent, parseRunInput } from "./enforce.ts";
+import { parseAs } from "./parse-as.ts";
+import type { Enforced } from "./enforce.ts";
+import type { Judgeable } from "./parse-as.ts";
 import { HeddleError } from "./errors.ts";
 
 const BASE = "timestamp?:int rawEvent?:any!null metadata?:object";

@@ -9,9 +9,8 @@
  */
 import { HeddleError } from "./errors.ts";
 import type { Problem } from "./errors.ts";
-import type { Definitions, Event, RunAgentInput } from "./generated/model.ts";
-import type { OBJECTS, UNIONS } from "./generated/shapes.ts";
-import { LEAVES, checkOf, codeOf, enumValues, isObject, objectShape, unionShape } from "./shape.ts";
+import type { Event, RunAgentInput } from "./generated/model.ts";
+import { LEAVES, checkOf, enumValues, isObject, objectShape, unionShape } from "./shape.ts";
 import type { FieldShape, ObjectShape } from "./shape.ts";
 
 /** Something that was taken out or changed, and where. */
@@ -59,14 +58,6 @@ export function parseRunInput(input: unknown): Enforced<RunAgentInput> {
   return enforce("@RunAgentInput", input, "input-invalid") as Enforced<RunAgentInput>;
 }
 
-/** What `parseAs` can judge: every union, and every object that is not the member of one. */
-export type Judgeable = keyof typeof OBJECTS | keyof typeof UNIONS;
-
-/** Judges a value as any definition by name, such as `AgentCapabilities` or `Message`. Throws `event-invalid`. */
-export function parseAs<N extends Judgeable>(name: N, input: unknown): Enforced<Definitions[N] | undefined> {
-  return enforce(codeOf(name), input, "event-invalid") as Enforced<Definitions[N] | undefined>;
-}
-
 /** Judges what an author built: empty optional fields go without a word, anything unknown is refused. */
 export function enforceOwn(input: unknown): unknown {
   if (isExactEvent(input)) return input;
@@ -100,7 +91,8 @@ function size(value: object): number {
   return count;
 }
 
-function enforce(
+/** Judges a value as a shape. */
+export function enforce(
   code: string,
   input: unknown,
   errorCode: "event-invalid" | "input-invalid",

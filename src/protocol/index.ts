@@ -4,7 +4,7 @@
  */
 export { ERRORS, HeddleError } from "./errors.ts";
 export type { DetailsOf, ErrorBody, ErrorCode, ErrorDetails, ErrorEntry, Problem } from "./errors.ts";
-export { parseAs, parseEvent, parseRunInput } from "./enforce.ts";
+export { parseEvent, parseRunInput } from "./enforce.ts";
 export type { Enforced, Warning, WarningCode } from "./enforce.ts";
 export { EventEncoder } from "./event-encoder.ts";
 export type { BinaryCodec, EventEncoderOptions } from "./event-encoder.ts";

@@ -3,7 +3,8 @@
  * ways, and what users do with ours. It stops compiling when AG-UI adds an event, or either side changes a field.
  */
 import type * as Theirs from "@ag-ui/core";
-import { EventType, parseAs, parseEvent, parseRunInput, textMessageStart } from "./index.ts";
+import { EventType, parseEvent, parseRunInput, textMessageStart } from "./index.ts";
+import { parseAs } from "./parse-as.ts";
 import type { Definitions, Event, Message, MetaEvent, RunAgentInput } from "./index.ts";
 
 /** Their types by the names of ours. */

@@ -6,8 +6,10 @@ import { arbitraryEvent, arbitraryJson, arbitraryJsonObject, arbitraryRunInput }
 import { arbitraryMutated } from "../../test/differential-differences.ts";
 import { definitions } from "./definition/index.ts";
 import type { Definition, Shape } from "./definition/index.ts";
-import { parseAs, parseEvent, parseRunInput } from "./enforce.ts";
-import type { Enforced, Judgeable } from "./enforce.ts";
+import { parseEvent, parseRunInput } from "./enforce.ts";
+import { parseAs } from "./parse-as.ts";
+import type { Enforced } from "./enforce.ts";
+import type { Judgeable } from "./parse-as.ts";
 import { HeddleError } from "./errors.ts";
 import { definitionSchemas, eventSchema, runInputSchema, schemaFor } from "./schema.ts";
 import type { JsonSchema, SchemaName } from "./schema.ts";

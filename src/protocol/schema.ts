@@ -1,9 +1,11 @@
-/** `heddle/protocol/schema`: JSON Schema 2020-12 of everything that travels, generated from the one definition. */
+/** `heddle/protocol/schema`: every definition by name, as JSON Schema 2020-12 and as a judgement (`parseAs`). */
 import { definitionSchemas } from "./generated/definition-schemas.ts";
 import type { JsonSchema } from "./generated/definition-schemas.ts";
 
 export { definitionSchemas };
 export type { JsonSchema };
+export { parseAs } from "./parse-as.ts";
+export type { Judgeable } from "./parse-as.ts";
 
 /** Every name that has a schema. */
 export type SchemaName = keyof typeof definitionSchemas;

@@ -71,8 +71,16 @@ const lookup = <T>(table: Readonly<Record<string, T>>, name: string): T | undefi
 /** Values of an enum. */
 export const enumValues = memoised((name): readonly string[] => (lookup<string>(ENUMS, name) ?? "").split(" "));
 
+/** Fields of every object that is not the member of a union. */
+const objects: Record<string, string> = { ...OBJECTS };
+
+/** Makes objects known beside those of events and inputs. They keep their names: doing it again changes nothing. */
+export function addObjects(table: Readonly<Record<string, string>>): void {
+  Object.assign(objects, table);
+}
+
 /** An object that is not the member of a union. */
-export const objectShape = memoised((name): ObjectShape => readObject(lookup<string>(OBJECTS, name) ?? ""));
+export const objectShape = memoised((name): ObjectShape => readObject(lookup<string>(objects, name) ?? ""));
 
 /** A union with its members. */
 export const unionShape = memoised((name): UnionShape => {

@@ -16,20 +16,6 @@ export const OBJECTS = {
   RunAgentInput: "threadId runId messages:[%Message ?protocolVersion ?parentRunId ?state:v ?tools:[@Tool ?context:[@Context ?forwardedProps:v ?resume:[@ResumeEntry",
   Tool: "name description ?parameters:v ?metadata:o",
   Context: "description value",
-  AgentCapabilities: "?identity:@IdentityCapabilities ?transport:@TransportCapabilities ?tools:@ToolsCapabilities ?output:@OutputCapabilities ?state:@StateCapabilities ?multiAgent:@MultiAgentCapabilities ?reasoning:@ReasoningCapabilities ?multimodal:@MultimodalCapabilities ?execution:@ExecutionCapabilities ?humanInTheLoop:@HumanInTheLoopCapabilities ?custom:o",
-  IdentityCapabilities: "?name ?type ?description ?version ?provider ?documentationUrl ?metadata:o",
-  TransportCapabilities: "?streaming:b ?websocket:b ?httpBinary:b ?pushNotifications:b ?resumable:b",
-  ToolsCapabilities: "?supported:b ?parallelCalls:b ?clientProvided:b ?items:[@Tool",
-  OutputCapabilities: "?structuredOutput:b ?supportedMimeTypes:[s",
-  StateCapabilities: "?snapshots:b ?deltas:b ?memory:b ?persistentState:b",
-  MultiAgentCapabilities: "?supported:b ?delegation:b ?handoffs:b ?subagents:[@SubagentInfo",
-  SubagentInfo: "name ?description",
-  ReasoningCapabilities: "?supported:b ?streaming:b ?encrypted:b",
-  MultimodalCapabilities: "?input:@MultimodalInputCapabilities ?output:@MultimodalOutputCapabilities",
-  MultimodalInputCapabilities: "?image:b ?audio:b ?video:b ?pdf:b ?file:b",
-  MultimodalOutputCapabilities: "?image:b ?audio:b",
-  ExecutionCapabilities: "?codeExecution:b ?sandboxed:b ?maxIterations:u ?maxExecutionTime:u",
-  HumanInTheLoopCapabilities: "?supported:b ?approvals:b ?interventions:b ?feedback:b ?interrupts:b ?approveWithEdits:b",
 };
 
 /** Members of every union, by the constant that tells them apart. */
