@@ -9,7 +9,8 @@ import { isJson } from "./json-value.ts";
  * or does not know, is refused with `event-invalid`.
  */
 export function create<E extends Event>(type: EventType, fields: Omit<E, "type">): E {
-  const event = enforceOwn({ ...fields, type });
+  // First in the object, as readers expect it, and last to be set, so that no field can say otherwise.
+  const event = enforceOwn(Object.assign({ type }, fields, { type }));
   if (!isJson(event)) {
     const expected = "values that JSON can carry: no NaN, function, symbol, bigint or class instance";
     throw new HeddleError("event-invalid", `Expected ${expected} in ${type}.`, {
