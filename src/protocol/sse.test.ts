@@ -115,6 +115,13 @@ describe("decodeSse", () => {
     expect(decodePieces(Array.from(framed))).toEqual(whole);
   });
 
+  it("reads bytes and text in turns", () => {
+    const bytes = new TextEncoder().encode(text);
+    expect(
+      decodePieces([bytes.subarray(0, 30), new TextDecoder().decode(bytes.subarray(30, 70)), bytes.subarray(70)]),
+    ).toEqual(whole);
+  });
+
   it("joins data of several lines", () => {
     expect(decodePieces(['data: {"a":\ndata: 1}\n\n'])).toEqual([{ value: { a: 1 } }]);
   });
@@ -147,6 +154,9 @@ describe("decodeSse", () => {
   it("refuses a frame beyond the limit", () => {
     const decoder = createSseDecoder({ maxFrameBytes: 100 });
     expect(failure(() => decoder.push(`data: "${"x".repeat(200)}`)).code).toBe("limit-exceeded");
+    const bytes = createSseDecoder({ maxFrameBytes: 100 });
+    bytes.push(new Uint8Array(60).fill(120));
+    expect(failure(() => bytes.push(new Uint8Array(60).fill(120))).code).toBe("limit-exceeded");
   });
 
   it("reads async sources and streams, and cancels a stream that is left", async () => {

@@ -16,6 +16,7 @@ import type {
   TextMessageContentEvent,
   ToolCallArgsEvent,
 } from "./generated/model.ts";
+import { HeldBytes, endsLine } from "./held-bytes.ts";
 import { limitExceeded, parseJson } from "./json.ts";
 
 /** Media type of Server-Sent Events. */
@@ -94,6 +95,8 @@ function cursor(id: string): string {
 export function createSseDecoder(limits: DecodeLimits = {}): FrameDecoder {
   const { maxFrameBytes = DEFAULT_MAX_FRAME_BYTES } = limits;
   const text = new TextDecoder();
+  // Bytes that end no line wait as they are: a long line is then decoded once, and in one piece.
+  const held = new HeldBytes();
   let frames: Frame[] = [];
   let failure: HeddleError | undefined;
   let ending = false;
@@ -117,8 +120,7 @@ export function createSseDecoder(limits: DecodeLimits = {}): FrameDecoder {
     },
     onError: ({ type }) => {
       // Unknown fields are no fault: the grammar says to ignore them.
-      if (type === "max-buffer-size-exceeded")
-        failure ??= limitExceeded("size of a frame", maxFrameBytes, maxFrameBytes + 1);
+      if (type === "max-buffer-size-exceeded") failure ??= limitExceeded(FRAME_SIZE, maxFrameBytes, maxFrameBytes + 1);
     },
   });
 
@@ -130,20 +132,32 @@ export function createSseDecoder(limits: DecodeLimits = {}): FrameDecoder {
     return taken;
   };
 
+  const feed = (): void => parser.feed(text.decode(held.take(), { stream: true }));
+
   return {
     push(chunk) {
-      if (failure === undefined) parser.feed(typeof chunk === "string" ? chunk : text.decode(chunk, { stream: true }));
+      if (failure === undefined && typeof chunk === "string") {
+        feed();
+        parser.feed(chunk);
+      } else if (failure === undefined && typeof chunk !== "string") {
+        held.add(chunk);
+        if (held.size > maxFrameBytes && !endsLine(chunk))
+          failure = limitExceeded(FRAME_SIZE, maxFrameBytes, held.size);
+        else if (endsLine(chunk)) feed();
+      }
       return take();
     },
     end() {
       if (failure === undefined) {
         ending = true;
-        parser.feed(`${text.decode()}\n\n`);
+        parser.feed(`${text.decode(held.take())}\n\n`);
       }
       return take();
     },
   };
 }
+
+const FRAME_SIZE = "size of a frame";
 
 /** Reads a whole stream of Server-Sent Events. Throws `json-invalid` or `limit-exceeded` where the stream is bad. */
 export function decodeSse(source: ByteSource, limits?: DecodeLimits): AsyncGenerator<Frame, void, undefined> {
