@@ -69,10 +69,10 @@ describe("normaliseEvent", () => {
   });
 });
 
-describe("with retired forms only", () => {
-  const retired = (event: unknown): readonly unknown[] =>
-    normaliseEvent(event, createNormaliseMemory({ forms: "retired" })).values;
+const retired = (event: unknown): readonly unknown[] =>
+  normaliseEvent(event, createNormaliseMemory({ forms: "retired" })).values;
 
+describe("with retired forms only", () => {
   it.each([
     { type: "RUN_FINISHED", threadId: "t", runId: "r", outcome: "success" },
     { type: "RUN_FINISHED", threadId: "t", runId: "r", interrupt: { id: "i" } },
