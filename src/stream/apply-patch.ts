@@ -75,7 +75,7 @@ interface Place {
   readonly value: unknown;
 }
 
-/** Applies a patch; a document that is removed and not replaced is null. */
+/** Applies a patch; a document that is removed is null. */
 export function applyPatch(document: unknown, patch: JsonPatch): PatchResult {
   const draft: Draft = { holder: { "": document }, own: new Set(), pointer: "" };
   for (const [index, operation] of patch.entries()) {
@@ -84,8 +84,7 @@ export function applyPatch(document: unknown, patch: JsonPatch): PatchResult {
       return { ok: false, problem: { index, op: String(operation?.op), path: draft.pointer, reason } };
     }
   }
-  const value = draft.holder[""];
-  return { ok: true, value: value === undefined ? null : value };
+  return { ok: true, value: draft.holder[""] };
 }
 
 function applyOperation(draft: Draft, operation: JsonPatchOperation): PatchFailure | undefined {
@@ -133,6 +132,8 @@ function replace(draft: Draft, path: string, value: unknown): PatchFailure | und
 }
 
 function remove(draft: Draft, path: string): PatchFailure | undefined {
+  // RFC 6902 does not say what is left without a document; the published client says null.
+  if (path === "") return replace(draft, path, null);
   const place = findValue(draft, path, true);
   if (typeof place === "string") return place;
   const { container, key } = place;
@@ -152,7 +153,8 @@ function move(draft: Draft, from: string, path: string): PatchFailure | undefine
   const place = findValue(draft, from, false);
   if (typeof place === "string") return place;
   if (from === path) return undefined;
-  if (path.startsWith(`${from}/`)) return "move-into-itself";
+  draft.pointer = String(path);
+  if (draft.pointer.startsWith(`${from}/`)) return "move-into-itself";
   return remove(draft, from) ?? add(draft, path, place.value);
 }
 

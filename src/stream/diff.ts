@@ -76,9 +76,19 @@ function compareLists(
   path: string,
   depth: number,
 ): boolean {
-  let from = 0;
-  let to = 0;
-  for (const [keptFrom, keptTo] of keptElements(before, after)) {
+  const shorter = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < shorter && jsonEqual(before[head], after[head])) head++;
+  let tail = 0;
+  while (tail < shorter - head && jsonEqual(before.at(-1 - tail), after.at(-1 - tail))) tail++;
+  const fromEnd = before.length - tail;
+  const toEnd = after.length - tail;
+  let from = head;
+  let to = head;
+  const kept = commonElements(before.slice(head, fromEnd), after.slice(head, toEnd));
+  for (const [row, column] of [...kept, [fromEnd - head, toEnd - head] as const]) {
+    const keptFrom = head + row;
+    const keptTo = head + column;
     for (; from < keptFrom && to < keptTo; from++, to++) {
       compare(script, before[from], after[to], pointerTo(path, to), depth);
     }
@@ -90,35 +100,18 @@ function compareLists(
   return true;
 }
 
-/** Places, before and after, of the elements that stay, in order; last the two ends. */
-function* keptElements(before: readonly unknown[], after: readonly unknown[]): Generator<readonly [number, number]> {
-  const shorter = Math.min(before.length, after.length);
-  let head = 0;
-  while (head < shorter && jsonEqual(before[head], after[head])) {
-    yield [head, head];
-    head++;
-  }
-  let tail = 0;
-  while (tail < shorter - head && jsonEqual(before.at(-1 - tail), after.at(-1 - tail))) tail++;
-  const beforeEnd = before.length - tail;
-  const afterEnd = after.length - tail;
-  for (const [from, to] of commonSubsequence(before.slice(head, beforeEnd), after.slice(head, afterEnd))) {
-    yield [head + from, head + to];
-  }
-  for (let index = 0; index <= tail; index++) yield [beforeEnd + index, afterEnd + index];
-}
-
-/** Pairs of places of a longest common subsequence; none when the lists are too long for one. */
-function* commonSubsequence(
-  before: readonly unknown[],
-  after: readonly unknown[],
-): Generator<readonly [number, number]> {
-  if (before.length * after.length > MAX_PAIRS) return;
+/** Places, before and after, of a longest common subsequence, in order; none when the lists are too long for one. */
+function commonElements(before: readonly unknown[], after: readonly unknown[]): (readonly [number, number])[] {
+  const kept: (readonly [number, number])[] = [];
+  const pairs = before.length * after.length;
+  // A single pair differs, or it would have been left out.
+  if (pairs < 2 || pairs > MAX_PAIRS) return kept;
   const classes = new Map<string, number>();
   const classOf = (value: unknown): number => {
     const text = textOf(value, Infinity);
-    if (!classes.has(text)) classes.set(text, classes.size);
-    return classes.get(text) ?? 0;
+    const known = classes.get(text) ?? classes.size;
+    classes.set(text, known);
+    return known;
   };
   const rows = before.map(classOf);
   const columns = after.map(classOf);
@@ -135,10 +128,11 @@ function* commonSubsequence(
     }
   }
   for (let row = 0, column = 0; row < rows.length && column < columns.length;) {
-    if (rows[row] === columns[column]) yield [row++, column++];
+    if (rows[row] === columns[column]) kept.push([row++, column++]);
     else if (lengthAt(row + 1, column) >= lengthAt(row, column + 1)) row++;
     else column++;
   }
+  return kept;
 }
 
 function write(script: Script, operation: JsonPatchOperation, size = sizeOf(operation, Infinity)): void {
@@ -165,7 +159,7 @@ function levelOf(container: Container): Level {
   return { names, members: names.map((name) => container[name]), next: 0 };
 }
 
-/** JSON text of a list of this value, with sorted keys: the same for equal values. Cut off when it reaches the limit. */
+/** JSON text of a list of this value, with sorted keys: the same for equal values. Cut off at the limit. */
 function textOf(value: unknown, limit: number): string {
   const levels = [levelOf([value])];
   let text = "[";

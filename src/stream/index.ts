@@ -2,6 +2,9 @@
  * `heddle/stream`: what a stream means, as pure step functions over one event and a state, with thin forms for arrays,
  * iterables and web streams. Every line here is public.
  */
+export { PATCH_FAILURES, applyPatch } from "./apply-patch.ts";
+export type { PatchApplied, PatchFailure, PatchProblem, PatchRefused, PatchResult } from "./apply-patch.ts";
+export { diff } from "./diff.ts";
 export { createExpandState, expand } from "./expand.ts";
 export type { ExpandState } from "./expand.ts";
 export { createReduceState, reduce, view } from "./reduce.ts";

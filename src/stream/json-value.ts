@@ -28,6 +28,7 @@ export const keysOf = (object: JsonObject): string[] => Object.keys(object).filt
 
 /** Whether two values are the same JSON: numbers by value, objects whatever the order of their keys. */
 export function jsonEqual(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
   const pending: unknown[] = [];
   /** Judges two values, and puts off what they hold. */
   const mayBeEqual = (a: unknown, b: unknown): boolean =>

@@ -103,7 +103,11 @@ function reduceOther(state: ReduceState, event: Exclude<Event, { readonly type: 
       return NONE;
     case "STATE_DELTA": {
       const patched = applyPatch(state.document === undefined ? {} : state.document, event.delta);
-      if (!patched.ok) return skip(event, `its patch does not apply: ${patched.problem.reason}`);
+      if (!patched.ok)
+        return skip(
+          event,
+          `its patch does not apply: ${patched.problem.reason} at ${patched.problem.path || "the top"}`,
+        );
       state.document = patched.value;
       return NONE;
     }
@@ -302,7 +306,8 @@ function changeActivity({ list }: ReduceState, event: EventOf<"ACTIVITY_DELTA">)
   if (held?.role !== "activity") return skip(event, `there is no activity ${id}`);
   if (metadata !== undefined) mergeMetadata(list.draft(id), metadata);
   const patched = applyPatch(held.content, patch);
-  if (!patched.ok) return skip(event, `its patch does not apply: ${patched.problem.reason}`);
+  if (!patched.ok)
+    return skip(event, `its patch does not apply: ${patched.problem.reason} at ${patched.problem.path || "the top"}`);
   if (typeof patched.value !== "object" || patched.value === null || Array.isArray(patched.value)) {
     return skip(event, "its patch leaves no object");
   }
