@@ -19,10 +19,11 @@ export type { RunStatus, RunView, StepView, SubagentView, ThreadView } from "./v
 export { branchOf, commonAncestor, diffBranches, entriesOf, historyOf, lineage } from "./lineage.ts";
 export type { Difference, Lineage, LineageKind, LineageProblem, LineageRun, LogEntry } from "./lineage.ts";
 export { matchByPosition } from "./match-by-position.ts";
-export type { LooseMessage } from "./match-by-position.ts";
+
 export { diffMessages, normaliseInput, rebuildInput } from "./normalise-input.ts";
 export { reconcileState } from "./reconcile-state.ts";
 export type { KnownRun, StateDecision } from "./reconcile-state.ts";
 export { DROP_REASONS, reconcile } from "./reconcile.ts";
 export type { DropCode, Dropped, KnownBranch, ReconcileOptions, Reconciled } from "./reconcile.ts";
 export { sameMessage } from "./same-message.ts";
+export type { LooseMessage } from "./same-message.ts";

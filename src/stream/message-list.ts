@@ -150,7 +150,11 @@ export class MessageList {
   #index(message: Message, position: number): void {
     this.#positions.set(message.id, position);
     if (message.role !== "assistant" || message.toolCalls === undefined) return;
-    message.toolCalls.forEach(({ id }, at) => this.#slots.set(id, { carrierId: message.id, position: at }));
+    message.toolCalls.forEach(({ id }, position) => {
+      // A call that two messages carry belongs to the first.
+      const carrierId = this.#slots.get(id)?.carrierId ?? message.id;
+      if (carrierId === message.id) this.#slots.set(id, { carrierId, position });
+    });
   }
 
   #reindex(from: number): void {

@@ -102,6 +102,7 @@ function reduceOther(state: ReduceState, event: Exclude<Event, { readonly type: 
       state.document = event.snapshot;
       return NONE;
     case "STATE_DELTA": {
+      if (event.delta.length === 0) return NONE;
       const patched = applyPatch(state.document === undefined ? {} : state.document, event.delta);
       if (!patched.ok)
         return skip(
@@ -126,7 +127,7 @@ function reduceOther(state: ReduceState, event: Exclude<Event, { readonly type: 
       finishRun(state, event);
       return NONE;
     case "RUN_ERROR": {
-      const { message, code, usage = [] } = event;
+      const { message, code, usage = state.run.usage } = event;
       const error = code === undefined ? { message } : { message, code };
       state.run = { ...state.run, status: "failed", error, usage };
       endRun(state);

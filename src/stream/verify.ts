@@ -304,7 +304,7 @@ function judgeResult(
   const answered = state.answered.get(toolCallId);
   // A call of an earlier run may be answered in this one; only history could tell, so this stays advice.
   if (answered === undefined && !state.callOwners.has(toolCallId)) {
-    return [{ rule: "result-orphan", message: `Nothing on this stream called ${toolCallId}.`, event }];
+    return [{ rule: "result-orphan", message: `Nothing in this run called ${toolCallId}.`, event }];
   }
   if (answered === true) {
     return [{ rule: "result-duplicate", message: `The tool call ${toolCallId} is answered already.`, event }];
