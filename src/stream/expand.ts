@@ -98,8 +98,9 @@ function expandChunk(state: ExpandState, chunk: Chunk): readonly Event[] {
     const says = chunk.delta !== undefined || chunk.rawEvent !== undefined || chunk.metadata !== undefined;
     return says ? [contentOf(chunk, open)] : [];
   }
-  const closed = close(state, lane, chunk.timestamp);
+  // Judged first: a chunk that opens nothing must not close anything either.
   const opened = opening(chunk, kind, id);
+  const closed = close(state, lane, chunk.timestamp);
   state.lanes.set(lane, opened);
   const started = [...closed, startOf(chunk, opened)];
   return chunk.delta === undefined && chunk.rawEvent === undefined ? started : [...started, contentOf(chunk, opened)];

@@ -27,3 +27,6 @@ export { DROP_REASONS, reconcile } from "./reconcile.ts";
 export type { DropCode, Dropped, KnownBranch, ReconcileOptions, Reconciled } from "./reconcile.ts";
 export { sameMessage } from "./same-message.ts";
 export type { LooseMessage } from "./same-message.ts";
+export { REPAIRS } from "./repair-rules.ts";
+export { createRepairState, repair, repairEnd, repairing } from "./repair.ts";
+export type { Repair, RepairOptions, RepairState, Repaired, RepairingOptions } from "./repair.ts";
