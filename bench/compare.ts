@@ -20,10 +20,12 @@ export interface Effort {
   readonly rounds: number;
   /** Shortest time that one side of a round takes. */
   readonly sliceMs: number;
+  /** Whether workloads are shortened. */
+  readonly quick: boolean;
 }
 
-export const FULL: Effort = { rounds: 15, sliceMs: 60 };
-export const QUICK: Effort = { rounds: 5, sliceMs: 25 };
+export const FULL: Effort = { rounds: 15, sliceMs: 60, quick: false };
+export const QUICK: Effort = { rounds: 5, sliceMs: 25, quick: true };
 
 /** Work of one side; what it returns is kept, so that nothing is optimised away. */
 export type Work = () => unknown;
@@ -48,6 +50,45 @@ export function compare(
   ratios.sort((a, b) => a - b);
   const at = (part: number): number => ratios[Math.floor((ratios.length - 1) * part)] ?? NaN;
   return { ...row, ratio: at(0.5), spread: [at(0.25), at(0.75)] };
+}
+
+/** Work of one side, and how many units of it there are. */
+export interface Portion {
+  readonly units: number;
+  readonly work: () => unknown;
+}
+
+/**
+ * The same for work that may wait, compared by the time of one unit: the slow side then need not do as much of it.
+ * Three rounds at most, since a peer may take seconds for one.
+ */
+export async function comparePerUnit(
+  row: Pick<Row, "what" | "peer" | "kind" | "target">,
+  ours: Portion,
+  theirs: Portion,
+  effort: Effort,
+): Promise<Row> {
+  const rounds = Math.min(effort.rounds, 3);
+  const timeOf = async ({ units, work }: Portion): Promise<number> => {
+    const started = performance.now();
+    let done = 0;
+    do {
+      sink = await work();
+      done++;
+    } while (performance.now() - started < effort.sliceMs);
+    return (performance.now() - started) / done / units;
+  };
+  await timeOf(ours);
+  if (rounds > 1) await timeOf(theirs);
+  const ratios: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const mine = await timeOf(ours);
+    const peers = await timeOf(theirs);
+    ratios.push(row.kind === "faster" ? peers / mine : mine / peers);
+  }
+  ratios.sort((a, b) => a - b);
+  const at = (part: number): number => ratios[Math.floor((ratios.length - 1) * part)] ?? NaN;
+  return { ...row, ratio: at(0.5), spread: [at(0), at(1)] };
 }
 
 /** Warms a work up, and finds how often it has to run to fill a slice. */

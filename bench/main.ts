@@ -8,22 +8,26 @@ import { FULL, QUICK, reaches } from "./compare.ts";
 import type { Effort, Row } from "./compare.ts";
 import { draw } from "./draw.ts";
 import { protocolRows } from "./protocol.ts";
+import { streamRows } from "./stream.ts";
 
-const SUITES: Readonly<Record<string, (effort: Effort) => readonly Row[]>> = { protocol: protocolRows };
+const SUITES: Readonly<Record<string, (effort: Effort) => readonly Row[] | Promise<readonly Row[]>>> = {
+  protocol: protocolRows,
+  stream: streamRows,
+};
 
 const words = process.argv.slice(2);
 const effort = words.includes("--quick") ? QUICK : FULL;
 const chosen = words.filter((word) => !word.startsWith("--"));
 const unknown = chosen.find((name) => !Object.hasOwn(SUITES, name));
 
-if (unknown === undefined) for (const name of chosen.length > 0 ? chosen : Object.keys(SUITES)) runSuite(name);
+if (unknown === undefined) for (const name of chosen.length > 0 ? chosen : Object.keys(SUITES)) await runSuite(name);
 else {
   console.error(`There is no suite ${unknown}. Choose among: ${Object.keys(SUITES).join(", ")}.`);
   process.exitCode = 2;
 }
 
-function runSuite(name: string): void {
-  const rows = SUITES[name]?.(effort) ?? [];
+async function runSuite(name: string): Promise<void> {
+  const rows = (await SUITES[name]?.(effort)) ?? [];
   console.log(`\n${name}, ratios, median of ${effort.rounds} interleaved rounds (middle half in brackets)\n`);
   for (const row of rows) console.log(line(row));
   if (effort === FULL) {

@@ -23,7 +23,7 @@ import {
   toolCallResult,
   toolCallStart,
 } from "heddle/protocol";
-import type { Event } from "heddle/protocol";
+import type { Event, Message } from "heddle/protocol";
 
 const WORDS = ["the ", "loom ", "holds ", "each ", "thread ", "— ", "in ", "its ", "place ", "„so“ "];
 const word = (index: number): string => WORDS[index % WORDS.length] ?? "";
@@ -85,4 +85,34 @@ export function w4(): readonly Event[] {
     ),
     ...text("message-0002", 500),
   ]);
+}
+
+/** Messages that a thread holds already: questions and answers of a few hundred characters. */
+export const history = (count: number): readonly Message[] =>
+  range(count, (index) => ({
+    id: `held-${index}`,
+    role: index % 2 === 0 ? "user" : "assistant",
+    content: `${index}: ${"the loom holds each thread in its place — ".repeat(8)}`,
+  }));
+
+/** One run that changes 20 kB of state many times. */
+export function stateLog(deltas: number): readonly Event[] {
+  const rows = range(200, (index) => ({ id: index, name: `row ${index}`, note: "x".repeat(60), done: false }));
+  return run("run-state", [
+    stateSnapshot({ snapshot: { rows, log: [] } }),
+    ...range(deltas, (index) =>
+      stateDelta({ delta: [{ op: "replace", path: `/rows/${index % 200}/note`, value: `change ${index}` }] }),
+    ),
+  ]);
+}
+
+/** Runs of W2's kind, one behind the other, until there are so many events. */
+export function agenticLog(events: number): readonly Event[] {
+  const one = w2();
+  const copies = Math.ceil(events / one.length);
+  return range(copies, (copy) =>
+    one.map((event): Event =>
+      JSON.parse(JSON.stringify(event).replaceAll(/"(call-|result-|run-w2|message-)/g, `"${copy}-$1`)),
+    ),
+  ).flat();
 }

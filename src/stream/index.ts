@@ -30,3 +30,7 @@ export type { LooseMessage } from "./same-message.ts";
 export { REPAIRS } from "./repair-rules.ts";
 export { createRepairState, repair, repairEnd, repairing } from "./repair.ts";
 export type { Repair, RepairOptions, RepairState, Repaired, RepairingOptions } from "./repair.ts";
+export { compact, compactWithRanges } from "./compact.ts";
+export type { CompactOptions, Compacted } from "./compact.ts";
+export { createPreludeState, prelude, stepPrelude } from "./prelude.ts";
+export type { PreludeState } from "./prelude.ts";
