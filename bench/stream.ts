@@ -80,7 +80,7 @@ function readText(messages: readonly Message[]): number {
 async function theirs(
   events: readonly PeerEvent[],
   held: readonly Message[],
-  onMessages = (_: readonly PeerMessage[]): void => undefined,
+  onMessages: (messages: readonly PeerMessage[]) => void = () => undefined,
 ) {
   const messages = JSON.parse(JSON.stringify(held)) as PeerMessage[];
   const agent = new HttpAgent({ url: "http://127.0.0.1/", threadId: "thread-1", initialMessages: messages });

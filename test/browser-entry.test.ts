@@ -4,10 +4,14 @@ import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
 
 async function bundle(
-  entry: string,
+  entries: readonly string[],
 ): Promise<{ readonly text: string; readonly gzipped: number; readonly inputs: readonly string[] }> {
   const result = await build({
-    entryPoints: [entry],
+    stdin: {
+      contents: entries.map((entry) => `export * from "./${entry}";`).join("\n"),
+      resolveDir: ".",
+      loader: "ts",
+    },
     bundle: true,
     minify: true,
     format: "esm",
@@ -22,19 +26,31 @@ async function bundle(
 
 describe("heddle/protocol", () => {
   it("stays under 10 kB gzipped", async () => {
-    const { gzipped } = await bundle("src/protocol/index.ts");
+    const { gzipped } = await bundle(["src/protocol/index.ts"]);
     expect(gzipped).toBeLessThan(10_000);
     expect(gzipped).toBeGreaterThan(3_000);
   });
 
   it("leaves protobuf, JSON Schemas and dialects to subpaths of their own", async () => {
-    const { inputs } = await bundle("src/protocol/index.ts");
+    const { inputs } = await bundle(["src/protocol/index.ts"]);
     expect(inputs.filter((input) => /binary|schema|dialects|session|protobuf/.test(input))).toEqual([]);
+  });
+});
+
+describe("heddle/stream", () => {
+  it("adds at most 12 kB gzipped to heddle/protocol", async () => {
+    const both = await bundle(["src/protocol/index.ts", "src/stream/index.ts"]);
+    const protocol = await bundle(["src/protocol/index.ts"]);
+    expect(both.gzipped - protocol.gzipped).toBeLessThan(12_000);
+    expect(both.gzipped - protocol.gzipped).toBeGreaterThan(4_000);
   });
 });
 
 describe.each([
   "src/index.ts",
+  "src/stream/index.ts",
+  "src/stream/lineage/index.ts",
+  "src/stream/repair/index.ts",
   "src/protocol/index.ts",
   "src/protocol/binary/index.ts",
   "src/protocol/dialects/index.ts",
@@ -42,12 +58,12 @@ describe.each([
   "src/protocol/session/index.ts",
 ])("%s", (entry) => {
   it("needs no Node module and no eval", async () => {
-    const { text } = await bundle(entry);
+    const { text } = await bundle([entry]);
     expect(text).not.toMatch(/["']node:/);
     expect(text).not.toMatch(/\beval\(|new Function\b|\bFunction\(/);
   });
 });
 
 it("would notice a Node module", async () => {
-  await expect(bundle("src/cli/main.ts")).rejects.toThrow(/node:/);
+  await expect(bundle(["src/cli/main.ts"])).rejects.toThrow(/node:/);
 });

@@ -4,12 +4,12 @@
  * What is open is closed innermost first, so that children go before their parents. The outcome that the agent gave
  * stands: a subagent that is open when the run asks a question is suspended, one that is cut off has failed.
  */
-import { PROTOCOL_VERSION } from "../protocol/index.ts";
-import type { Event, Interrupt, RunFinishedEvent, RunFinishedOutcome, RunStartedEvent } from "../protocol/index.ts";
-import { jsonEqual } from "./json-value.ts";
+import { PROTOCOL_VERSION } from "../../protocol/index.ts";
+import type { Event, Interrupt, RunFinishedEvent, RunFinishedOutcome, RunStartedEvent } from "../../protocol/index.ts";
+import { jsonEqual } from "../json-value.ts";
 import { add, amend, createNames, emit, learn, nameOf, rename, report } from "./repair-state.ts";
 import type { RepairStep } from "./repair-state.ts";
-import type { Rule } from "./rules.ts";
+import type { Rule } from "../rules.ts";
 
 /** Opens the run that an event takes for granted. */
 export function openRun(step: RepairStep, event: Event): void {

@@ -6,8 +6,8 @@
  * rest. What it leaves off or rewrites means a fork, never a loss. Every posted message ends up in the result, is known
  * already, or is listed as dropped with the reason.
  */
-import type { Interrupt, Message, RunAgentInput } from "../protocol/index.ts";
-import { isContainer } from "./json-value.ts";
+import type { Interrupt, Message, RunAgentInput } from "../../protocol/index.ts";
+import { isContainer } from "../json-value.ts";
 import { isInstruction, isOptional } from "./match-by-position.ts";
 import { reconcileState } from "./reconcile-state.ts";
 import type { KnownRun, StateDecision } from "./reconcile-state.ts";

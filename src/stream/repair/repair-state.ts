@@ -4,7 +4,7 @@
  * `emit` lets nothing out that does not verify. What the rules refuse is dropped, with the rule that it breaks; so the
  * verifier's own state is all that repair needs to know of what is open and who owns it.
  */
-import { HeddleError } from "../protocol/index.ts";
+import { HeddleError } from "../../protocol/index.ts";
 import type {
   Event,
   JsonPatch,
@@ -12,14 +12,14 @@ import type {
   RunFinishedOutcome,
   TextMessageStartEvent,
   ToolCallResultEvent,
-} from "../protocol/index.ts";
-import { createExpandState } from "./expand.ts";
-import type { ExpandState } from "./expand.ts";
+} from "../../protocol/index.ts";
+import { createExpandState } from "../expand.ts";
+import type { ExpandState } from "../expand.ts";
 import type { Repair } from "./repair-rules.ts";
-import { RULES } from "./rules.ts";
-import type { Rule } from "./rules.ts";
-import { createVerifyState, verify } from "./verify.ts";
-import type { VerifyState } from "./verify.ts";
+import { RULES } from "../rules.ts";
+import type { Rule } from "../rules.ts";
+import { createVerifyState, verify } from "../verify.ts";
+import type { VerifyState } from "../verify.ts";
 
 /** What a gateway knows beforehand. All of it may be left out. */
 export interface RepairOptions {

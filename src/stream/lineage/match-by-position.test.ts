@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Message } from "../protocol/index.ts";
+import type { Message } from "../../protocol/index.ts";
 import { matchByPosition } from "./match-by-position.ts";
 import { reconcile } from "./reconcile.ts";
 import type { KnownBranch } from "./reconcile.ts";

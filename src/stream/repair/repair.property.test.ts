@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ARBITRARY_EVENT_TYPES, arbitraryEvent } from "../../test/arbitrary-event.ts";
-import { arbitrarySoup, arbitraryStream } from "../../test/arbitrary-stream.ts";
-import type { Event } from "../protocol/index.ts";
-import { createExpandState, expand } from "./expand.ts";
-import type { ExpandState } from "./expand.ts";
-import { createReduceState, reduce } from "./reduce.ts";
+import { ARBITRARY_EVENT_TYPES, arbitraryEvent } from "../../../test/arbitrary-event.ts";
+import { arbitrarySoup, arbitraryStream } from "../../../test/arbitrary-stream.ts";
+import type { Event } from "../../protocol/index.ts";
+import { createExpandState, expand } from "../expand.ts";
+import type { ExpandState } from "../expand.ts";
+import { createReduceState, reduce } from "../reduce.ts";
 import { createRepairState, repair, repairEnd } from "./repair.ts";
 import type { Repair, RepairOptions } from "./repair.ts";
-import { createVerifyState, verify, verifyEnd } from "./verify.ts";
+import { createVerifyState, verify, verifyEnd } from "../verify.ts";
 
 const SCALE = Number(process.env["HEDDLE_TEST_SCALE"] ?? 1);
 const RUNS = { numRuns: Math.ceil(5000 * SCALE) };

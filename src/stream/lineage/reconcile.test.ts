@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AssistantMessage, ContentPart, Message, RunAgentInput, ToolMessage } from "../protocol/index.ts";
+import type { AssistantMessage, ContentPart, Message, RunAgentInput, ToolMessage } from "../../protocol/index.ts";
 import { reconcile } from "./reconcile.ts";
 import type { KnownBranch, KnownMessage, Reconciled } from "./reconcile.ts";
 

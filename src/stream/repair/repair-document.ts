@@ -4,7 +4,7 @@
  * A delta for an activity that nobody has shown yet becomes the snapshot that it should have been, where its patch makes
  * something of an empty object.
  */
-import type { Event, JsonPatch, MessagesSnapshotEvent } from "../protocol/index.ts";
+import type { Event, JsonPatch, MessagesSnapshotEvent } from "../../protocol/index.ts";
 import { endRenamed, rightlyOwned, rightlyTagged } from "./repair-item.ts";
 import { repairPatch } from "./repair-patch.ts";
 import { amend, emit, learn, report } from "./repair-state.ts";

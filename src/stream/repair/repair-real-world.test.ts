@@ -6,11 +6,11 @@ import { verifyEvents } from "@ag-ui/client";
 import fc from "fast-check";
 import { Subject } from "rxjs";
 import { expect, test } from "vitest";
-import { arbitrarySoup } from "../../test/arbitrary-stream.ts";
-import type { Event } from "../protocol/index.ts";
+import { arbitrarySoup } from "../../../test/arbitrary-stream.ts";
+import type { Event } from "../../protocol/index.ts";
 import { repairing } from "./repair.ts";
 import type { Repair, RepairOptions } from "./repair.ts";
-import { reduceAll, throughArray } from "./stage.ts";
+import { reduceAll, throughArray } from "../stage.ts";
 
 const SCALE = Number(process.env["HEDDLE_TEST_SCALE"] ?? 1);
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { arbitraryJson, arbitraryPatch } from "../../test/arbitrary-event.ts";
-import type { Event, JsonPatch, Message } from "../protocol/index.ts";
-import { applyPatch } from "./apply-patch.ts";
+import { arbitraryJson, arbitraryPatch } from "../../../test/arbitrary-event.ts";
+import type { Event, JsonPatch, Message } from "../../protocol/index.ts";
+import { applyPatch } from "../apply-patch.ts";
 import { repairPatch } from "./repair-patch.ts";
 import { createRepairState, repair } from "./repair.ts";
 import type { Repair, RepairOptions } from "./repair.ts";

@@ -6,7 +6,7 @@
  * that it was flattened from, so a client that reads text only does not seem to edit what it repeats. Ids are not
  * compared: who calls has matched them, or has none.
  */
-import type { ContentPart, Message, ToolCall } from "../protocol/index.ts";
+import type { ContentPart, Message, ToolCall } from "../../protocol/index.ts";
 
 /** A message of any role, with or without an id. */
 export type LooseMessage = WithoutId<Message>;

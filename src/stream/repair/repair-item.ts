@@ -4,10 +4,10 @@
  * An item that is continued but not open is opened; under a name of its own where its id has been something before, so
  * that text after a tool call stands after it. Whoever owned an item first owns it: a tag that disagrees is replaced.
  */
-import type { Event, ToolCallStartEvent } from "../protocol/index.ts";
+import type { Event, ToolCallStartEvent } from "../../protocol/index.ts";
 import { add, amend, emit, nameOf, rename, report } from "./repair-state.ts";
 import type { Names, RepairStep } from "./repair-state.ts";
-import type { Rule } from "./rules.ts";
+import type { Rule } from "../rules.ts";
 
 type Attributed = Exclude<Extract<Event, { readonly subagentRunId?: string }>, { readonly type: `SUBAGENT_${string}` }>;
 type TextEvent = Extract<Event, { readonly type: `TEXT_MESSAGE_${"START" | "CONTENT" | "END"}` }>;

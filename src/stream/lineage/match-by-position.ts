@@ -5,7 +5,7 @@
  * difference on, all are new. Activity and reasoning may be missing from what a client repeats, and instructions may
  * stand in it that the branch never took.
  */
-import type { Message } from "../protocol/index.ts";
+import type { Message } from "../../protocol/index.ts";
 import { sameMessage } from "./same-message.ts";
 import type { LooseMessage } from "./same-message.ts";
 

@@ -5,9 +5,9 @@
  * lost on the way: a message that differs from the branch's own stays and takes its place again, and a list in another
  * order stays whole, which is how it is recognised.
  */
-import type { Message, RunAgentInput } from "../protocol/index.ts";
+import type { Message, RunAgentInput } from "../../protocol/index.ts";
 import type { Difference } from "./lineage.ts";
-import { jsonEqual } from "./json-value.ts";
+import { jsonEqual } from "../json-value.ts";
 
 /** The input without the messages that the branch held before the run. */
 export function normaliseInput(input: RunAgentInput, known: readonly Message[]): RunAgentInput {

@@ -6,9 +6,9 @@
  * change follows from an earlier one (a message goes on under a new id). Values are never repaired, outcomes never
  * bettered, and a late RUN_ERROR stays. Pure and deterministic: ids that have to be made come from those that are there.
  */
-import type { Event, SubagentStartedEvent, ToolCallResultEvent } from "../protocol/index.ts";
-import { expand } from "./expand.ts";
-import { jsonEqual } from "./json-value.ts";
+import type { Event, SubagentStartedEvent, ToolCallResultEvent } from "../../protocol/index.ts";
+import { expand } from "../expand.ts";
+import { jsonEqual } from "../json-value.ts";
 import {
   repairActivityDelta,
   repairActivitySnapshot,
@@ -20,7 +20,7 @@ import type { Repair } from "./repair-rules.ts";
 import { finishRun, openRun, startRun, truncate } from "./repair-run.ts";
 import { amend, createRepairState, emit, nameOf, rename, report, reportDropped } from "./repair-state.ts";
 import type { RepairOptions, RepairState, RepairStep } from "./repair-state.ts";
-import type { Stage } from "./stage.ts";
+import type { Stage } from "../stage.ts";
 
 export { REPAIRS } from "./repair-rules.ts";
 export type { Repair } from "./repair-rules.ts";

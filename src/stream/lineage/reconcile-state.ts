@@ -4,7 +4,7 @@
  * Stock clients send `{}` after a reload and whatever they last saw otherwise, so a state that the branch had at some
  * time is an old copy and never undoes what happened since. A fork starts where the run that it replaces started.
  */
-import { isContainer, jsonEqual } from "./json-value.ts";
+import { isContainer, jsonEqual } from "../json-value.ts";
 
 /** A run of the branch, and the state around it. */
 export interface KnownRun {

@@ -6,9 +6,9 @@
  * hangs only on runs that started before it, so there are no cycles whatever a log claims; what it claims wrongly is
  * reported and never thrown. Everything is linear in the log, and nothing recurses.
  */
-import { METADATA_KEY } from "../protocol/index.ts";
-import type { Event, RunStartedEvent } from "../protocol/index.ts";
-import { isContainer, memberOf } from "./json-value.ts";
+import { METADATA_KEY } from "../../protocol/index.ts";
+import type { Event, RunStartedEvent } from "../../protocol/index.ts";
+import { isContainer, memberOf } from "../json-value.ts";
 
 /** One event of a log, and the run that it belongs to; runs may interleave. */
 export interface LogEntry {

@@ -1,6 +1,6 @@
 /** What a repair reports: the rule that would have been broken, in a sentence, with the event. */
-import type { Event } from "../protocol/index.ts";
-import type { ADVICE, Rule } from "./rules.ts";
+import type { Event } from "../../protocol/index.ts";
+import type { ADVICE, Rule } from "../rules.ts";
 
 /** What is repaired though no rule of order ends the stream for it, by name, with AG-UI's clause. */
 export const REPAIRS = {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Event, RunStartedEvent } from "../protocol/index.ts";
+import type { Event, RunStartedEvent } from "../../protocol/index.ts";
 import { branchOf, commonAncestor, diffBranches, entriesOf, historyOf, lineage } from "./lineage.ts";
 import type { Lineage, LineageRun, LogEntry } from "./lineage.ts";
 

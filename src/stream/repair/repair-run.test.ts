@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { Event } from "../protocol/index.ts";
+import type { Event } from "../../protocol/index.ts";
 import { createRepairState, repair, repairEnd, repairing } from "./repair.ts";
 import type { Repair, RepairOptions } from "./repair.ts";
-import { throughArray } from "./stage.ts";
+import { throughArray } from "../stage.ts";
 
 const started: Event = { type: "RUN_STARTED", threadId: "t", runId: "r" };
 const finished: Event = { type: "RUN_FINISHED", threadId: "t", runId: "r" };

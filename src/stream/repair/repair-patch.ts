@@ -7,10 +7,10 @@
  * double, escaping is found where exactly one reading applies. Nothing that holds a value is overwritten to make way
  * for a parent. A `test` that fails takes the whole patch with it, as it was meant to.
  */
-import type { JsonPatch, JsonPatchOperation } from "../protocol/index.ts";
-import { applyPatch } from "./apply-patch.ts";
-import { pointerTo, pointerTokens } from "./json-pointer.ts";
-import { isContainer, isIndex, keysOf, memberOf } from "./json-value.ts";
+import type { JsonPatch, JsonPatchOperation } from "../../protocol/index.ts";
+import { applyPatch } from "../apply-patch.ts";
+import { pointerTo, pointerTokens } from "../json-pointer.ts";
+import { isContainer, isIndex, keysOf, memberOf } from "../json-value.ts";
 
 /** What became of a patch. */
 export interface RepairedPatch {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { arbitraryMessage, arbitraryRunInput } from "../../test/arbitrary-event.ts";
-import type { Message, RunAgentInput } from "../protocol/index.ts";
+import { arbitraryMessage, arbitraryRunInput } from "../../../test/arbitrary-event.ts";
+import type { Message, RunAgentInput } from "../../protocol/index.ts";
 import { diffMessages, normaliseInput, rebuildInput } from "./normalise-input.ts";
 
 const SCALE = Number(process.env["HEDDLE_TEST_SCALE"] ?? 1);

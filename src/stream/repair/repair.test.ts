@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Event } from "../protocol/index.ts";
+import type { Event } from "../../protocol/index.ts";
 import { createRepairState, repair, repairEnd } from "./repair.ts";
 import type { Repair, RepairOptions } from "./repair.ts";
 

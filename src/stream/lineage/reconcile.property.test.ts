@@ -3,7 +3,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Message, RunAgentInput } from "../protocol/index.ts";
+import type { Message, RunAgentInput } from "../../protocol/index.ts";
 import { reconcile } from "./reconcile.ts";
 import type { KnownBranch, KnownMessage, Reconciled, ReconcileOptions } from "./reconcile.ts";
 import { sameMessage } from "./same-message.ts";
