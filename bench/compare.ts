@@ -52,6 +52,36 @@ export function compare(
   return { ...row, ratio: at(0.5), spread: [at(0.25), at(0.75)] };
 }
 
+/** The same, where each execution needs something made for it that is not to be timed: the outer function makes it. */
+export function comparePrepared(
+  row: Pick<Row, "what" | "peer" | "kind" | "target">,
+  ours: () => Work,
+  theirs: () => Work,
+  effort: Effort,
+): Row {
+  const sideTime = (prepare: () => Work): number => {
+    let timed = 0;
+    let done = 0;
+    while (timed < effort.sliceMs) {
+      const work = prepare();
+      const started = performance.now();
+      sink = work();
+      timed += performance.now() - started;
+      done++;
+    }
+    return timed / done;
+  };
+  sideTime(ours);
+  sideTime(theirs);
+  const ratios = Array.from({ length: effort.rounds }, () => {
+    const mine = sideTime(ours);
+    const peers = sideTime(theirs);
+    return row.kind === "faster" ? peers / mine : mine / peers;
+  }).toSorted((a, b) => a - b);
+  const at = (part: number): number => ratios[Math.floor((ratios.length - 1) * part)] ?? NaN;
+  return { ...row, ratio: at(0.5), spread: [at(0.25), at(0.75)] };
+}
+
 /** Work of one side, and how many units of it there are. */
 export interface Portion {
   readonly units: number;

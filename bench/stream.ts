@@ -21,7 +21,7 @@ import {
   view,
 } from "heddle/stream";
 import { from } from "rxjs";
-import { compare, comparePerUnit } from "./compare.ts";
+import { compare, comparePerUnit, comparePrepared } from "./compare.ts";
 import type { Effort, Row } from "./compare.ts";
 import { agenticLog, history, stateLog, w1, w2 } from "./workloads.ts";
 
@@ -135,11 +135,10 @@ function historyIndependence(effort: Effort): Row {
       return view(folding);
     };
   };
-  const prepared = { long: run(history(2_000)), none: run([]) };
-  return compare(
+  return comparePrepared(
     { what: "the fold of W3, batches of 64", peer: "our own fold of W1", kind: "cost", target: 2 },
-    () => prepared.long()(),
-    () => prepared.none()(),
+    run(history(2_000)),
+    run([]),
     effort,
   );
 }

@@ -38,6 +38,11 @@ export class MessageList {
   readonly #positions = new Map<string, number>();
   /** Tool calls: which message carries each, and where in it. */
   readonly #slots = new Map<string, Slot>();
+  /** The drafts that were asked for last: deltas come in rows, and comparing an id is quicker than looking it up. */
+  #recentId: string | undefined;
+  #recent: MessageDraft | undefined;
+  #recentCallId: string | undefined;
+  #recentCall: ToolCallDraft | undefined;
 
   constructor(messages: readonly Message[] = []) {
     this.#messages = [...messages];
@@ -48,7 +53,13 @@ export class MessageList {
   publish(): readonly Message[] {
     this.#published = true;
     if (this.#fresh.size > 0) this.#fresh = new Set();
+    this.#forget();
     return this.#messages;
+  }
+
+  /** The message of an id if it was the last to be drafted, and nothing came between. */
+  recentDraft(id: string): MessageDraft | undefined {
+    return id === this.#recentId ? this.#recent : undefined;
   }
 
   /** The message of an id, or undefined. */
@@ -83,6 +94,7 @@ export class MessageList {
   replace(message: Message): void {
     const position = this.#positions.get(message.id);
     if (position === undefined) return;
+    this.#forget();
     this.#own()[position] = message;
     this.#index(message, position);
   }
@@ -92,11 +104,17 @@ export class MessageList {
     this.#messages = [...messages];
     this.#published = false;
     this.#fresh = new Set();
+    this.#forget();
     this.#reindex(0);
   }
 
   /** The message of an id, to be changed in place. Only for ids that are there. */
   draft(id: string): MessageDraft {
+    this.#recentId = id;
+    return (this.#recent = this.#draft(id));
+  }
+
+  #draft(id: string): MessageDraft {
     const position = this.#positions.get(id) ?? -1;
     const held = this.#messages[position];
     if (held === undefined) throw new RangeError(`There is no message ${id}.`);
@@ -116,6 +134,13 @@ export class MessageList {
 
   /** A tool call, to be changed in place; undefined where nothing carries it. */
   callDraft(toolCallId: string): ToolCallDraft | undefined {
+    if (toolCallId === this.#recentCallId) return this.#recentCall;
+    this.#recentCall = this.#callDraft(toolCallId);
+    this.#recentCallId = this.#recentCall === undefined ? undefined : toolCallId;
+    return this.#recentCall;
+  }
+
+  #callDraft(toolCallId: string): ToolCallDraft | undefined {
     const slot = this.#slots.get(toolCallId);
     if (slot === undefined) return undefined;
     const calls = this.#ownCalls(slot.carrierId);
@@ -130,13 +155,20 @@ export class MessageList {
 
   /** The calls of an assistant message, as a list that may be changed in place. */
   #ownCalls(carrierId: string): ToolCall[] {
-    const draft: MessageDraft & { toolCalls?: readonly ToolCall[] } = this.draft(carrierId);
+    const draft: MessageDraft & { toolCalls?: readonly ToolCall[] } = this.#draft(carrierId);
     const held = draft.toolCalls;
     if (held !== undefined && this.#fresh.has(held)) return held as ToolCall[];
     const copy = [...(held ?? [])];
     draft.toolCalls = copy;
     this.#fresh.add(copy);
     return copy;
+  }
+
+  #forget(): void {
+    this.#recentId = undefined;
+    this.#recent = undefined;
+    this.#recentCallId = undefined;
+    this.#recentCall = undefined;
   }
 
   #own(): Message[] {

@@ -35,6 +35,8 @@ export interface ReduceState {
   interrupts: readonly Interrupt[];
   /** Calls of the newest run, in order: true once answered. */
   readonly calls: Map<string, boolean>;
+  /** The calls that nobody has answered, while that list still holds. */
+  pending: readonly string[] | undefined;
   /** The view that was handed out last, while it still holds. */
   view: ThreadView | undefined;
 }
@@ -49,6 +51,7 @@ export function createReduceState(options: ReduceOptions = {}): ReduceState {
     subagents: [],
     interrupts: [],
     calls: new Map(),
+    pending: [],
     view: undefined,
   };
 }
@@ -168,7 +171,7 @@ export function view(state: ReduceState): ThreadView {
     steps: state.steps,
     subagents: state.subagents,
     interrupts: state.interrupts,
-    pendingToolCallIds: [...state.calls].flatMap(([id, answered]) => (answered ? [] : [id])),
+    pendingToolCallIds: (state.pending ??= [...state.calls].flatMap(([id, answered]) => (answered ? [] : [id]))),
   });
 }
 
@@ -217,9 +220,12 @@ function appendText(
   event: EventOf<"TEXT_MESSAGE_CONTENT" | "REASONING_MESSAGE_CONTENT">,
 ): readonly Warning[] {
   const { messageId: id } = event;
-  const held = list.get(id);
-  if (held === undefined || !takesText(held)) return skip(event, `there is no text message ${id}`);
-  const draft = list.draft(id);
+  let draft = list.recentDraft(id);
+  if (draft === undefined || typeof draft.content !== "string") {
+    const held = list.get(id);
+    if (held === undefined || !takesText(held)) return skip(event, `there is no text message ${id}`);
+    draft = list.draft(id);
+  }
   draft.content = ((draft.content as string | undefined) ?? "") + event.delta;
   if (event.metadata !== undefined) mergeMetadata(draft, event.metadata);
   return NONE;
@@ -238,7 +244,10 @@ function endMessage(
 function startCall(state: ReduceState, event: EventOf<"TOOL_CALL_START">): readonly Warning[] {
   const { list } = state;
   const { toolCallId: id, toolCallName: name } = event;
-  if (!state.calls.has(id)) state.calls.set(id, false);
+  if (!state.calls.has(id)) {
+    state.calls.set(id, false);
+    state.pending = undefined;
+  }
   const held = list.callDraft(id);
   if (held !== undefined) {
     const renamed = held.function.name !== name;
@@ -265,7 +274,10 @@ function carrierFor(list: MessageList, event: EventOf<"TOOL_CALL_START">): strin
 function answerCall(state: ReduceState, event: EventOf<"TOOL_CALL_RESULT">): readonly Warning[] {
   const { list } = state;
   const { messageId: id, toolCallId, content, metadata } = event;
-  if (state.calls.has(toolCallId)) state.calls.set(toolCallId, true);
+  if (state.calls.has(toolCallId)) {
+    state.calls.set(toolCallId, true);
+    state.pending = undefined;
+  }
   const message: Message = {
     id,
     role: "tool",
@@ -336,6 +348,7 @@ function startRun(state: ReduceState, event: EventOf<"RUN_STARTED">): readonly W
   state.steps = [];
   state.subagents = [];
   state.calls.clear();
+  state.pending = undefined;
   if (state.document === undefined && input?.state !== undefined) state.document = input.state;
   for (const message of input?.messages ?? []) if (state.list.get(message.id) === undefined) state.list.append(message);
   return NONE;

@@ -37,6 +37,12 @@ export interface VerifyState {
   readonly subagents: Map<string, boolean>;
   /** Calls of the run in order: true once answered. */
   readonly answered: Map<string, boolean>;
+  /** What the last delta of each kind was for, as long as that is open: deltas come in rows. */
+  recentMessage: string | undefined;
+  /** The same for tool calls. */
+  recentCall: string | undefined;
+  /** The same for reasoning messages. */
+  recentThought: string | undefined;
   /** Owners of text, tool and other messages. */
   readonly messageOwners: Owners;
   /** Owners of tool calls. */
@@ -60,6 +66,9 @@ export const createVerifyState = (version: string = PROTOCOL_VERSION): VerifySta
   steps: new Map(),
   subagents: new Map(),
   answered: new Map(),
+  recentMessage: undefined,
+  recentCall: undefined,
+  recentThought: undefined,
   messageOwners: new Map(),
   callOwners: new Map(),
   activityOwners: new Map(),
@@ -70,20 +79,24 @@ const NONE: readonly Advice[] = Object.freeze([]);
 
 /** Judges one event in its place. Throws `sequence-violation`; returns advice, nearly always none. */
 export function verify(state: VerifyState, event: Event): readonly Advice[] {
-  if (event.type === "META") return NONE;
   if (state.phase !== "running") checkOutside(state, event);
   switch (event.type) {
     case "TEXT_MESSAGE_CONTENT":
-      mustBeOpen(state.messages, event.messageId, event);
+      if (event.messageId !== state.recentMessage) mustBeOpen(state.messages, event.messageId, event);
+      state.recentMessage = event.messageId;
       mustOwn(state.messageOwners, event.messageId, event);
       return NONE;
     case "TOOL_CALL_ARGS":
-      mustBeOpen(state.calls, event.toolCallId, event);
+      if (event.toolCallId !== state.recentCall) mustBeOpen(state.calls, event.toolCallId, event);
+      state.recentCall = event.toolCallId;
       mustOwn(state.callOwners, event.toolCallId, event);
       return NONE;
     case "REASONING_MESSAGE_CONTENT":
-      mustBeOpen(state.thoughts, event.messageId, event);
+      if (event.messageId !== state.recentThought) mustBeOpen(state.thoughts, event.messageId, event);
+      state.recentThought = event.messageId;
       mustOwn(state.thoughtOwners, event.messageId, event);
+      return NONE;
+    case "META":
       return NONE;
     case "RUN_STARTED":
       return startRun(state, event);
@@ -127,10 +140,12 @@ function verifyItem(state: VerifyState, event: Item): void {
     case "TEXT_MESSAGE_START":
       return open(state.messages, state.messageOwners, event.messageId, event);
     case "TEXT_MESSAGE_END":
+      state.recentMessage = undefined;
       return close(state.messages, state.messageOwners, event.messageId, event);
     case "TOOL_CALL_START":
       return openCall(state, event);
     case "TOOL_CALL_END":
+      state.recentCall = undefined;
       return close(state.calls, state.callOwners, event.toolCallId, event);
     case "REASONING_START":
       return open(state.spans, state.thoughtOwners, event.messageId, event);
@@ -139,6 +154,7 @@ function verifyItem(state: VerifyState, event: Item): void {
     case "REASONING_MESSAGE_START":
       return open(state.thoughts, state.thoughtOwners, event.messageId, event);
     case "REASONING_MESSAGE_END":
+      state.recentThought = undefined;
       return close(state.thoughts, state.thoughtOwners, event.messageId, event);
     case "REASONING_ENCRYPTED_VALUE":
       return mustOwn(encryptedOwners(state, event), event.entityId, event);
@@ -171,7 +187,7 @@ function verifyItem(state: VerifyState, event: Item): void {
 }
 
 function checkOutside({ phase }: VerifyState, event: Event): void {
-  if (event.type === "RUN_STARTED") return;
+  if (event.type === "RUN_STARTED" || event.type === "META") return;
   if (event.type === "RUN_ERROR" && phase !== "failed") return;
   if (phase === "before") {
     throw violation("first-event", `A stream begins with RUN_STARTED or RUN_ERROR, not with ${event.type}.`, event);
@@ -194,6 +210,7 @@ function startRun(state: VerifyState, event: RunStartedEvent): readonly Advice[]
   for (const owners of ["messageOwners", "callOwners", "activityOwners", "thoughtOwners", "answered"] as const) {
     state[owners].clear();
   }
+  state.recentMessage = state.recentCall = state.recentThought = undefined;
   seedOwners(state, event.input?.messages ?? [], false);
   return judgeVersion(state.version, event);
 }
