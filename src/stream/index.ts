@@ -2,7 +2,7 @@
  * `heddle/stream`: what a stream means, as pure step functions over one event and a state, with thin forms for arrays,
  * iterables and web streams. Every line here is public.
  */
-export { PATCH_FAILURES, applyPatch } from "./apply-patch.ts";
+export { applyPatch } from "./apply-patch.ts";
 export type { PatchApplied, PatchFailure, PatchProblem, PatchRefused, PatchResult } from "./apply-patch.ts";
 export { diff } from "./diff.ts";
 export { createExpandState, expand } from "./expand.ts";

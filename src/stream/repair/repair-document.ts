@@ -16,7 +16,8 @@ type EventOf<T extends Event["type"]> = Extract<Event, { readonly type: T }>;
 export function repairStateDelta(step: RepairStep, event: EventOf<"STATE_DELTA">): void {
   const { state } = step;
   const { patch, value } = fitting(step, state.document === undefined ? {} : state.document, event.delta);
-  state.document = value;
+  // A delta that does nothing leaves the state unsaid, so that an input may still say it.
+  if (patch.length > 0) state.document = value;
   if (patch === event.delta || patch.length > 0) emit(step, amend(rightlyTagged(step, event), { delta: patch }));
 }
 
