@@ -11,6 +11,7 @@ import type {
   ActivitySnapshotEvent,
   Event,
   JsonPatch,
+  MessagesSnapshotEvent,
   Metadata,
   ReasoningMessageContentEvent,
   StateDeltaEvent,
@@ -88,6 +89,9 @@ export function joinEvents(events: readonly Event[], options: JoinOptions = {}):
 const isChunk = ({ type }: Event): boolean =>
   type === "TEXT_MESSAGE_CHUNK" || type === "TOOL_CALL_CHUNK" || type === "REASONING_MESSAGE_CHUNK";
 
+/** Events that touch no message. */
+const SPARES_MESSAGES = /^(STATE_|STEP_|CUSTOM|RAW|META$)/;
+
 class Joiner {
   /** The output; what was joined to something else is undefined. */
   readonly #out: (Event | undefined)[] = [];
@@ -108,6 +112,8 @@ class Joiner {
   #someLoose = false;
   /** The item of the last fragment: mostly the next one's too. */
   #recent: OpenItem | undefined;
+  /** Place of the last restated conversation, as long as nothing has touched a message since. */
+  #restatedAt = -1;
 
   constructor({ state, whole = false, keepRawEvents = false }: JoinOptions) {
     this.#state = state;
@@ -116,6 +122,9 @@ class Joiner {
   }
 
   take(event: Event, index: number): void {
+    if (event.type === "MESSAGES_SNAPSHOT" && this.#supersede(event, index)) return;
+    if (event.type === "MESSAGES_SNAPSHOT") this.#restatedAt = this.#out.length;
+    else if (this.#restatedAt !== -1 && !SPARES_MESSAGES.test(event.type)) this.#restatedAt = -1;
     switch (event.type) {
       case "TEXT_MESSAGE_CONTENT":
       case "REASONING_MESSAGE_CONTENT":
@@ -142,6 +151,24 @@ class Joiner {
         this.#turn(event);
     }
     this.#push(event, index);
+  }
+
+  /**
+   * Restating the same messages again, in the same order and with nothing between that touches one, makes the earlier
+   * telling superfluous. Any other list would meet other places and other messages that stay.
+   */
+  #supersede(event: MessagesSnapshotEvent, index: number): boolean {
+    const at = this.#restatedAt;
+    const held = at === -1 ? undefined : this.#out[at];
+    if (held?.type !== "MESSAGES_SNAPSHOT" || held.messages.length !== event.messages.length) return false;
+    const { messages } = event;
+    if (!held.messages.every(({ id, role }, place) => id === messages[place]?.id && role === messages[place]?.role)) {
+      return false;
+    }
+    const { timestamp: _timestamp, rawEvent: _rawEvent, ...rest } = event;
+    this.#out[at] = held.timestamp === undefined ? rest : { ...rest, timestamp: held.timestamp };
+    this.#last[at] = index;
+    return true;
   }
 
   end(): Compacted {

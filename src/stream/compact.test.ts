@@ -88,6 +88,30 @@ describe("mode events", () => {
     expect(events(log)).toEqual(run(start("m"), say("m", "ab"), restated, say("m", "cd"), end("m")));
   });
 
+  it("keeps only the latest of conversations that restate the same messages, with nothing between that touches one", () => {
+    const first = { ...told({ id: "a", role: "user", content: "1" }, { id: "b", role: "assistant" }), timestamp: 5 };
+    const second = told({ id: "a", role: "user", content: "2" }, { id: "b", role: "assistant" });
+    const custom: Event = { type: "CUSTOM", name: "n", value: 1 };
+    const log = run(first, custom, second, second);
+    expect(events(log)).toEqual(run({ ...second, timestamp: 5 }, custom));
+    expect(reduceAll(events(log))).toEqual(reduceAll(log));
+    expect(compactWithRanges(log, { mode: "events" }).ranges).toEqual([
+      [0, 0],
+      [1, 4],
+      [2, 2],
+      [5, 5],
+    ]);
+  });
+
+  it("keeps restated conversations that differ in their messages or have something between them", () => {
+    const ab = told({ id: "a", role: "user", content: "1" }, { id: "b", role: "assistant" });
+    const ba = told({ id: "b", role: "assistant" }, { id: "a", role: "user", content: "1" });
+    const other = told({ id: "a", role: "assistant" }, { id: "b", role: "assistant" });
+    for (const log of [run(ab, ba), run(ab, other), run(ab, start("m"), ab, end("m")), [...run(ab), ...run(ab)]]) {
+      expect(events(log)).toEqual(log);
+    }
+  });
+
   it("parts text where something may have made its message anew", () => {
     const gone: Event = { type: "MESSAGES_SNAPSHOT", messages: [] };
     const log = run(start("m"), gone, say("m", "a"), say("m", "b"), call("c"), say("m", "c"), end("m"), called("c"));

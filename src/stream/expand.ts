@@ -113,11 +113,7 @@ function laneOf({ lanes }: ExpandState, chunk: Chunk, kind: Kind, id: string | u
     for (const [lane, open] of lanes) {
       if (open.kind !== kind || open.id !== id) continue;
       if (tag === undefined || tag === lane) return lane;
-      throw violation(
-        "owner-mismatch",
-        `The chunk of ${id} names another subagent than the one that opened it.`,
-        chunk,
-      );
+      throw violation("owner-mismatch", `The chunk of ${id} names another subagent.`, chunk);
     }
     return tag;
   }
@@ -134,11 +130,7 @@ function checkRepeats(chunk: Chunk, open: OpenStream): void {
   for (const field of ["role", "name", "toolCallName", "parentMessageId"] as const) {
     const repeated: unknown = field in chunk ? Reflect.get(chunk, field) : undefined;
     if (repeated !== undefined && repeated !== open[field]) {
-      throw violation(
-        "chunk-conflict",
-        `The chunk says another ${field} for ${open.id} than its first chunk did.`,
-        chunk,
-      );
+      throw violation("chunk-conflict", `The chunk says another ${field} for ${open.id}.`, chunk);
     }
   }
 }

@@ -117,7 +117,7 @@ export function verify(state: VerifyState, event: Event): readonly Advice[] {
 /** Says whether the stream may end here. Throws `sequence-violation` where a run is open, or nothing came at all. */
 export function verifyEnd({ phase, runId }: VerifyState): void {
   if (phase === "running") throw violation("truncated", `The stream ended before the run ${runId} did.`);
-  if (phase === "before") throw violation("truncated", "The stream ended before a run began.");
+  if (phase === "before") throw violation("truncated", "The stream ended before any run.");
 }
 
 type Item = Exclude<
@@ -192,9 +192,11 @@ function checkOutside({ phase }: VerifyState, event: Event): void {
   if (phase === "before") {
     throw violation("first-event", `A stream begins with RUN_STARTED or RUN_ERROR, not with ${event.type}.`, event);
   }
-  if (phase === "finished")
-    throw violation("after-finish", `The run is finished: ${event.type} comes too late.`, event);
-  throw violation("after-error", `The run has failed: ${event.type} comes too late.`, event);
+  throw violation(
+    phase === "finished" ? "after-finish" : "after-error",
+    `${event.type} comes after the run's end.`,
+    event,
+  );
 }
 
 function startRun(state: VerifyState, event: RunStartedEvent): readonly Advice[] {
@@ -303,11 +305,7 @@ function openCall(state: VerifyState, event: Extract<Event, { readonly type: "TO
   const owner = carried ? messageOwners.get(parent) : undefined;
   const claimed = tag ?? (callOwners.has(id) ? callOwners.get(id) : owner);
   if (carried && claimed !== owner && !state.calls.has(id)) {
-    throw violation(
-      "call-owner",
-      `The tool call ${id} has another owner than the message ${parent} that carries it.`,
-      event,
-    );
+    throw violation("call-owner", `The call ${id} and its message ${parent} have different owners.`, event);
   }
   open(state.calls, callOwners, id, event, tag ?? owner);
   if (!state.answered.has(id)) state.answered.set(id, false);
@@ -345,7 +343,7 @@ function verifyStep(state: VerifyState, event: Extract<Event, { readonly type: `
     if (names.has(stepName)) throw violation("step-already-open", `The step ${stepName} is open already.`, event);
     state.steps.set(owner, names.add(stepName));
   } else if (!names.delete(stepName)) {
-    throw violation("step-not-open", `The step ${stepName} is not open under this owner.`, event);
+    throw violation("step-not-open", `The step ${stepName} is not open.`, event);
   }
 }
 
@@ -358,7 +356,7 @@ function verifySubagent(state: VerifyState, event: Extract<Event, { readonly typ
     return;
   }
   if (active === true) throw violation("subagent-active", `The subagent ${id} is active already.`, event);
-  if (active === false) throw violation("subagent-reused", `The id ${id} was another invocation in this run.`, event);
+  if (active === false) throw violation("subagent-reused", `The id ${id} was another invocation.`, event);
   const { parentSubagentRunId: parent } = event;
   if (parent !== undefined && !state.subagents.has(parent)) {
     throw violation("subagent-parent", `The parent ${parent} was never announced.`, event);
