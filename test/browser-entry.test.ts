@@ -3,12 +3,14 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
 
+const all = (entries: readonly string[]): string => entries.map((entry) => `export * from "./${entry}";`).join("\n");
+
 async function bundle(
-  entries: readonly string[],
+  entries: readonly string[] | string,
 ): Promise<{ readonly text: string; readonly gzipped: number; readonly inputs: readonly string[] }> {
   const result = await build({
     stdin: {
-      contents: entries.map((entry) => `export * from "./${entry}";`).join("\n"),
+      contents: typeof entries === "string" ? entries : all(entries),
       resolveDir: ".",
       loader: "ts",
     },
@@ -43,6 +45,14 @@ describe("heddle/stream", () => {
     const protocol = await bundle(["src/protocol/index.ts"]);
     expect(both.gzipped - protocol.gzipped).toBeLessThan(12_000);
     expect(both.gzipped - protocol.gzipped).toBeGreaterThan(4_000);
+  });
+
+  it("leaves at most 15 kB of both to a client: read, judge, expand, verify, fold, patch", async () => {
+    const { gzipped } = await bundle(`
+      export { HeddleError, decodeSse, parseEvent } from "./src/protocol/index.ts";
+      export { applyPatch, createExpandState, createReduceState, createVerifyState, expand, reduce, verify, verifyEnd, view }
+        from "./src/stream/index.ts";`);
+    expect(gzipped).toBeLessThanOrEqual(15_000);
   });
 });
 

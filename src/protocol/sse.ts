@@ -132,18 +132,22 @@ export function createSseDecoder(limits: DecodeLimits = {}): FrameDecoder {
     return taken;
   };
 
-  const feed = (): void => parser.feed(text.decode(held.take(), { stream: true }));
+  const feed = (bytes: Uint8Array): void => parser.feed(text.decode(bytes, { stream: true }));
+
+  const readBytes = (chunk: Uint8Array): void => {
+    const ends = endsLine(chunk);
+    if (ends && held.size === 0) return feed(chunk);
+    held.add(chunk);
+    if (ends) feed(held.take());
+    else if (held.size > maxFrameBytes) failure = limitExceeded(FRAME_SIZE, maxFrameBytes, held.size);
+  };
 
   return {
     push(chunk) {
-      if (failure === undefined && typeof chunk === "string") {
-        feed();
+      if (failure === undefined && typeof chunk !== "string") readBytes(chunk);
+      else if (failure === undefined && typeof chunk === "string") {
+        feed(held.take());
         parser.feed(chunk);
-      } else if (failure === undefined && typeof chunk !== "string") {
-        held.add(chunk);
-        if (held.size > maxFrameBytes && !endsLine(chunk))
-          failure = limitExceeded(FRAME_SIZE, maxFrameBytes, held.size);
-        else if (endsLine(chunk)) feed();
       }
       return take();
     },
