@@ -110,19 +110,23 @@ export class MessageList {
 
   /** The message of an id, to be changed in place. Only for ids that are there. */
   draft(id: string): MessageDraft {
+    const { held, position } = this.#held(id);
+    let draft = held;
+    if (held !== this.#recent) {
+      // The set is for what is not recent: a view per delta then never needs it.
+      if (this.#recent !== undefined) this.#fresh.add(this.#recent);
+      if (!this.#fresh.has(held)) draft = this.#own()[position] = { ...held };
+      this.#recent = draft;
+    }
     this.#recentId = id;
-    return (this.#recent = this.#draft(id));
+    return draft;
   }
 
-  #draft(id: string): MessageDraft {
+  #held(id: string): { readonly held: Message; readonly position: number } {
     const position = this.#positions.get(id) ?? -1;
     const held = this.#messages[position];
     if (held === undefined) throw new RangeError(`There is no message ${id}.`);
-    if (this.#fresh.has(held)) return held;
-    const copy: Message = { ...held };
-    this.#own()[position] = copy;
-    this.#fresh.add(copy);
-    return copy;
+    return { held, position };
   }
 
   /** Adds a tool call to an assistant message. */
@@ -155,7 +159,7 @@ export class MessageList {
 
   /** The calls of an assistant message, as a list that may be changed in place. */
   #ownCalls(carrierId: string): ToolCall[] {
-    const draft: MessageDraft & { toolCalls?: readonly ToolCall[] } = this.#draft(carrierId);
+    const draft: MessageDraft & { toolCalls?: readonly ToolCall[] } = this.draft(carrierId);
     const held = draft.toolCalls;
     if (held !== undefined && this.#fresh.has(held)) return held as ToolCall[];
     const copy = [...(held ?? [])];

@@ -82,19 +82,25 @@ export function verify(state: VerifyState, event: Event): readonly Advice[] {
   if (state.phase !== "running") checkOutside(state, event);
   switch (event.type) {
     case "TEXT_MESSAGE_CONTENT":
-      if (event.messageId !== state.recentMessage) mustBeOpen(state.messages, event.messageId, event);
-      state.recentMessage = event.messageId;
-      mustOwn(state.messageOwners, event.messageId, event);
+      if (event.messageId !== state.recentMessage) {
+        mustBeOpen(state.messages, event.messageId, event);
+        state.recentMessage = event.messageId;
+      }
+      if (event.subagentRunId !== undefined) mustOwn(state.messageOwners, event.messageId, event);
       return NONE;
     case "TOOL_CALL_ARGS":
-      if (event.toolCallId !== state.recentCall) mustBeOpen(state.calls, event.toolCallId, event);
-      state.recentCall = event.toolCallId;
-      mustOwn(state.callOwners, event.toolCallId, event);
+      if (event.toolCallId !== state.recentCall) {
+        mustBeOpen(state.calls, event.toolCallId, event);
+        state.recentCall = event.toolCallId;
+      }
+      if (event.subagentRunId !== undefined) mustOwn(state.callOwners, event.toolCallId, event);
       return NONE;
     case "REASONING_MESSAGE_CONTENT":
-      if (event.messageId !== state.recentThought) mustBeOpen(state.thoughts, event.messageId, event);
-      state.recentThought = event.messageId;
-      mustOwn(state.thoughtOwners, event.messageId, event);
+      if (event.messageId !== state.recentThought) {
+        mustBeOpen(state.thoughts, event.messageId, event);
+        state.recentThought = event.messageId;
+      }
+      if (event.subagentRunId !== undefined) mustOwn(state.thoughtOwners, event.messageId, event);
       return NONE;
     case "META":
       return NONE;
@@ -225,14 +231,14 @@ function judgeVersion(own: string, event: RunStartedEvent): readonly Advice[] {
     return [
       {
         rule: "version-unreadable",
-        message: `The producer declares the version ${theirs}, which cannot be read.`,
+        message: `The version ${theirs} cannot be read.`,
         event,
       },
     ];
   }
   const [ownMajor = 0, ownMinor = 0] = own.split(".").map(Number);
   if (major < ownMajor || (major === ownMajor && minor <= ownMinor)) return NONE;
-  return [{ rule: "version-newer", message: `The producer speaks ${theirs}, newer than ${own}.`, event }];
+  return [{ rule: "version-newer", message: `The version ${theirs} is newer than ${own}.`, event }];
 }
 
 function finishRun(state: VerifyState, event: RunFinishedEvent): readonly Advice[] {
@@ -248,8 +254,7 @@ function finishRun(state: VerifyState, event: RunFinishedEvent): readonly Advice
   const { outcome } = event;
   if (outcome?.type === "interrupt") {
     const ids = outcome.interrupts.map(({ id }) => id);
-    if (new Set(ids).size < ids.length)
-      throw violation("interrupt-ids", "Two interrupts of the run have one id.", event);
+    if (new Set(ids).size < ids.length) throw violation("interrupt-ids", "Two interrupts have one id.", event);
   }
   state.phase = "finished";
   const named = outcome?.type === "success" ? outcome.pendingToolCallIds : undefined;
