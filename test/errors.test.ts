@@ -1,4 +1,5 @@
 /** The table of codes, pinned in words of its own, and every code raised the way that a user would raise it. */
+import { readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { defineAgent, runAgent } from "heddle/agent";
@@ -43,6 +44,40 @@ const PINNED: readonly (readonly [ErrorCode, number, boolean])[] = [
   ["address-unavailable", 500, true],
 ];
 
+/** Agreed codes whose raisers are being built: each moves up when a test raises it. */
+const COMING: readonly (readonly [ErrorCode, number, boolean])[] = [
+  ["cursor-trimmed", 410, false],
+  ["import-invalid", 400, false],
+  ["run-fenced", 409, false],
+  ["batch-gap", 409, false],
+  ["worker-lost", 500, true],
+  ["schema-too-new", 500, false],
+  ["store-locked", 503, false],
+  ["store-read-only", 500, false],
+  ["store-full", 507, true],
+  ["store-corrupt", 500, false],
+  ["store-unavailable", 503, true],
+  ["store-closed", 503, false],
+  ["model-unauthorised", 502, false],
+  ["model-rate-limited", 502, true],
+  ["model-overloaded", 502, true],
+  ["model-context-exceeded", 502, false],
+  ["model-request-refused", 502, false],
+  ["model-stream-invalid", 502, false],
+  ["model-unreachable", 502, true],
+  ["model-failed", 502, true],
+  ["agent-unreachable", 502, true],
+  ["agent-response-invalid", 502, false],
+  ["agent-stream-cut", 502, true],
+  ["address-refused", 403, false],
+  ["tool-unknown", 400, false],
+  ["tool-arguments-invalid", 400, false],
+  ["tool-failed", 500, false],
+  ["tool-timeout", 504, true],
+  ["step-limit", 500, false],
+  ["resume-invalid", 422, false],
+];
+
 const input = (threadId: string, runId = "r1") => ({ threadId, runId, messages: [] });
 
 let released: () => void = () => undefined;
@@ -83,7 +118,7 @@ const post = (agent: string, body: unknown, headers = { "content-type": "applica
 const get = (path: string): Promise<Response> => fetch(`${server.url}${path}`);
 
 /** One way to come across each code: it throws, rejects, or answers with an error body or a failed run. */
-const RAISE: Readonly<Record<ErrorCode, () => unknown>> = {
+const RAISE: Readonly<Partial<Record<ErrorCode, () => unknown>>> = {
   "event-invalid": () => parseEvent({ type: "RUN_ERROR" }),
   "input-invalid": () => parseRunInput({}),
   "session-invalid": () => decodeSessionEvent("{}"),
@@ -201,16 +236,21 @@ async function failureOf(action: () => unknown): Promise<{ code: unknown; messag
 
 describe("PROTO-ERR-1: the table of codes", () => {
   it("is the one that is written down here", () => {
-    const table = Object.entries(ERRORS).map(([code, { status, retryable }]) => [code, status, retryable]);
-    expect(table.toSorted()).toEqual(PINNED.map((row) => [...row]).toSorted());
+    const table = Object.entries(ERRORS).map(([code, { status }]) => [code, status]);
+    expect(table.toSorted()).toEqual([...PINNED, ...COMING].map(([code, status]) => [code, status]).toSorted());
   });
 
-  it.each(Object.entries(ERRORS))("says in a sentence what %s means", (_, { meaning }) => {
-    expect(meaning).toMatch(/^[A-Z].{15,}\.$/);
+  it.each([...PINNED, ...COMING])("says of %s whether trying again may help", (code, _, retryable) => {
+    expect(new HeddleError<ErrorCode>(code, "Sentence.", {}).retryable).toBe(retryable);
+  });
+
+  it.each(Object.keys(ERRORS))("says in a sentence what %s means", (code) => {
+    const documented = new RegExp(`/\\*\\* [A-Z][^*]{15,}\\. \\*/\\n  "${code}": \\{`);
+    expect(readFileSync("src/protocol/errors.ts", "utf8")).toMatch(documented);
   });
 
   it.each(PINNED)("%s is raised, with a sentence that says more", async (code, status) => {
-    const failure = await failureOf(RAISE[code]);
+    const failure = await failureOf(RAISE[code] ?? (() => undefined));
     expect(failure.code).toBe(code);
     expect(failure.message).toMatch(/.{10,}/);
     expect(failure.status ?? status).toBe(status);

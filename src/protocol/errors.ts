@@ -5,128 +5,116 @@
  * meaning. The sentence says what to do; `details` says where.
  */
 
-/** What each code means: HTTP status, whether trying again may help, and the meaning in one sentence. */
+/** Every code, with the HTTP status that carries it, and whether trying again may help. */
 export const ERRORS = {
-  "event-invalid": {
-    status: 400,
-    retryable: false,
-    meaning: "A known field of an event holds a value that AG-UI does not allow there.",
-  },
-  "input-invalid": {
-    status: 400,
-    retryable: false,
-    meaning: "A known field of a run input holds a value that AG-UI does not allow there.",
-  },
-  "session-invalid": {
-    status: 400,
-    retryable: false,
-    meaning: "A message of the session dialect does not have the form that its type asks for.",
-  },
-  "json-invalid": {
-    status: 400,
-    retryable: false,
-    meaning: "The text is not one JSON value.",
-  },
-  "frame-invalid": {
-    status: 400,
-    retryable: false,
-    meaning: "The bytes are not a frame of this wire format.",
-  },
-  "limit-exceeded": {
-    status: 413,
-    retryable: false,
-    meaning: "The data is larger or deeper than the limit that is set for it.",
-  },
-  "sequence-violation": {
-    status: 422,
-    retryable: false,
-    meaning: "The events come in an order that AG-UI forbids.",
-  },
-  "projection-refused": {
-    status: 406,
-    retryable: false,
-    meaning: "The peer's dialect cannot say this without changing what it means.",
-  },
-  "request-invalid": {
-    status: 400,
-    retryable: false,
-    meaning: "The HTTP request cannot be read: its path, its headers or the length of its body.",
-  },
-  "query-invalid": {
-    status: 400,
-    retryable: false,
-    meaning: "A query parameter holds a value that the route does not allow.",
-  },
-  "cursor-invalid": {
-    status: 400,
-    retryable: false,
-    meaning: "The cursor is malformed, of another log, or beyond the end of this one.",
-  },
-  "route-unknown": {
-    status: 404,
-    retryable: false,
-    meaning: "Nothing answers this method and path.",
-  },
-  "agent-unknown": {
-    status: 404,
-    retryable: false,
-    meaning: "No agent of this name is served here.",
-  },
-  "thread-unknown": {
-    status: 404,
-    retryable: false,
-    meaning: "There is no thread of this id.",
-  },
-  "run-unknown": {
-    status: 404,
-    retryable: false,
-    meaning: "The thread has no run of this id.",
-  },
-  "run-conflict": {
-    status: 409,
-    retryable: false,
-    meaning: "The thread has a run of this id already, and it is not the one that is asked for.",
-  },
-  "run-ended": {
-    status: 409,
-    retryable: false,
-    meaning: "The run has ended: what is written to it now goes nowhere.",
-  },
-  "thread-busy": {
-    status: 409,
-    retryable: true,
-    meaning: "Another run of the thread has not ended yet.",
-  },
-  "media-type-unsupported": {
-    status: 415,
-    retryable: false,
-    meaning: "The body is not of a content type that the route reads.",
-  },
-  "agent-failed": {
-    status: 500,
-    retryable: false,
-    meaning: "The agent threw an error that carries no code of ours.",
-  },
-  "internal-error": {
-    status: 500,
-    retryable: false,
-    meaning: "Heddle failed in a way that it does not know; the server's log has the cause.",
-  },
-  "server-closing": {
-    status: 503,
-    retryable: true,
-    meaning: "The server is shutting down and takes no more requests.",
-  },
-  "config-invalid": {
-    status: 500,
-    retryable: false,
-    meaning: "A setting holds a value that Heddle cannot start with.",
-  },
-  "address-unavailable": {
-    status: 500,
-    retryable: true,
-    meaning: "The server cannot listen on this host and port.",
-  },
+  /** A known field of an event holds a value that AG-UI does not allow there. */
+  "event-invalid": { status: 400 },
+  /** A known field of a run input holds a value that AG-UI does not allow there. */
+  "input-invalid": { status: 400 },
+  /** A message of the session dialect does not have the form that its type asks for. */
+  "session-invalid": { status: 400 },
+  /** The text is not one JSON value. */
+  "json-invalid": { status: 400 },
+  /** The bytes are not a frame of this wire format. */
+  "frame-invalid": { status: 400 },
+  /** The data is larger or deeper than the limit that is set for it. */
+  "limit-exceeded": { status: 413 },
+  /** The events come in an order that AG-UI forbids. */
+  "sequence-violation": { status: 422 },
+  /** The peer's dialect cannot say this without changing what it means. */
+  "projection-refused": { status: 406 },
+  /** The HTTP request cannot be read: its path, its headers or the length of its body. */
+  "request-invalid": { status: 400 },
+  /** A query parameter holds a value that the route does not allow. */
+  "query-invalid": { status: 400 },
+  /** The cursor is malformed, of another log, or beyond the end of this one. */
+  "cursor-invalid": { status: 400 },
+  /** Nothing answers this method and path. */
+  "route-unknown": { status: 404 },
+  /** No agent of this name is served here. */
+  "agent-unknown": { status: 404 },
+  /** There is no thread of this id. */
+  "thread-unknown": { status: 404 },
+  /** The thread has no run of this id. */
+  "run-unknown": { status: 404 },
+  /** The thread has a run of this id already, and it is not the one that is asked for. */
+  "run-conflict": { status: 409 },
+  /** The run has ended: what is written to it now goes nowhere. */
+  "run-ended": { status: 409 },
+  /** Another run of the thread has not ended yet. */
+  "thread-busy": { status: 409, retryable: true },
+  /** The body is not of a content type that the route reads. */
+  "media-type-unsupported": { status: 415 },
+  /** The agent threw an error that carries no code of ours. */
+  "agent-failed": { status: 500 },
+  /** Heddle failed in a way that it does not know; the server's log has the cause. */
+  "internal-error": { status: 500 },
+  /** The server is shutting down and takes no more requests. */
+  "server-closing": { status: 503, retryable: true },
+  /** A setting holds a value that Heddle cannot start with. */
+  "config-invalid": { status: 500 },
+  /** The server cannot listen on this host and port. */
+  "address-unavailable": { status: 500, retryable: true },
+  /** The events after the cursor were dropped by retention; the compacted run is what is left of them. */
+  "cursor-trimmed": { status: 410 },
+  /** A line of the export cannot be read back; nothing of it was imported. */
+  "import-invalid": { status: 400 },
+  /** The run belongs to another worker now, or has ended: whoever wrote here has to stop. */
+  "run-fenced": { status: 409 },
+  /** A batch of the run is missing between the last one that was committed and this one. */
+  "batch-gap": { status: 409 },
+  /** The process that executed the run died, or lost its lease; the run was closed. */
+  "worker-lost": { status: 500, retryable: true },
+  /** The database was written by a newer version of Heddle. */
+  "schema-too-new": { status: 500 },
+  /** Another process writes to this database file. */
+  "store-locked": { status: 503 },
+  /** The database cannot be written to. */
+  "store-read-only": { status: 500 },
+  /** The disk is full: nothing was written. */
+  "store-full": { status: 507, retryable: true },
+  /** The database is damaged, or is not one of Heddle's. */
+  "store-corrupt": { status: 500 },
+  /** The database cannot be reached, or broke off; what was not acknowledged may be missing. */
+  "store-unavailable": { status: 503, retryable: true },
+  /** The store was closed before. */
+  "store-closed": { status: 503 },
+  /** The model's provider refused the credentials. */
+  "model-unauthorised": { status: 502 },
+  /** The model's provider asks to slow down, or the quota is spent. */
+  "model-rate-limited": { status: 502, retryable: true },
+  /** The model's provider has no capacity at the moment. */
+  "model-overloaded": { status: 502, retryable: true },
+  /** The conversation is longer than the model can read. */
+  "model-context-exceeded": { status: 502 },
+  /** The model's provider refused the request as it stands. */
+  "model-request-refused": { status: 502 },
+  /** The model's provider sent what is not a stream of its own format. */
+  "model-stream-invalid": { status: 502 },
+  /** The model's provider cannot be reached, or the connection broke before the end. */
+  "model-unreachable": { status: 502, retryable: true },
+  /** The model's provider failed in a way of its own. */
+  "model-failed": { status: 502, retryable: true },
+  /** The remote agent cannot be reached, or answered with an error. */
+  "agent-unreachable": { status: 502, retryable: true },
+  /** The remote agent sent what is not AG-UI. */
+  "agent-response-invalid": { status: 502 },
+  /** The remote agent's stream ended before its run did. */
+  "agent-stream-cut": { status: 502, retryable: true },
+  /** The address is not one that this server may call. */
+  "address-refused": { status: 403 },
+  /** No tool of this name is known. */
+  "tool-unknown": { status: 400 },
+  /** The arguments do not fit the tool's schema. */
+  "tool-arguments-invalid": { status: 400 },
+  /** The tool threw an error. */
+  "tool-failed": { status: 500 },
+  /** The tool did not return in time. */
+  "tool-timeout": { status: 504, retryable: true },
+  /** The agent called the model as often as it is allowed to, and was not done. */
+  "step-limit": { status: 500 },
+  /** The answers do not fit the questions that are open. */
+  "resume-invalid": { status: 422 },
 } as const satisfies Record<string, ErrorEntry>;
 
 /** One row of the table of codes. */
@@ -134,9 +122,7 @@ export interface ErrorEntry {
   /** HTTP status that carries this code. */
   readonly status: number;
   /** Whether the same request may succeed later, unchanged. */
-  readonly retryable: boolean;
-  /** What happened, in one sentence. */
-  readonly meaning: string;
+  readonly retryable?: true;
 }
 
 /** Every code that Heddle raises. */
@@ -209,7 +195,8 @@ export class HeddleError<C extends ErrorCode = ErrorCode> extends Error {
 
   /** Whether the same request may succeed later, unchanged. */
   get retryable(): boolean {
-    return ERRORS[this.code].retryable;
+    const entry: ErrorEntry = ERRORS[this.code];
+    return entry.retryable === true;
   }
 
   /** The body that crosses the wire: no stack, no cause. */

@@ -1,0 +1,23 @@
+/**
+ * The one interface between the tool loop and whatever holds a model.
+ *
+ * A model is a function: one request in, the events of one answer out. It yields text, reasoning, tool calls and usage,
+ * and nothing of the run's frame: no RUN_*, no tool results. It throws a `HeddleError` with one of the `model-*` codes
+ * where the provider fails, and stops at once when the signal aborts.
+ */
+import type { Context, Event, Message, Tool } from "../protocol/index.ts";
+
+/** One call of a model. */
+export interface ModelRequest {
+  /** The conversation so far: what the input held, and what this run has added. */
+  readonly messages: readonly Message[];
+  /** Every tool that the model may call, server and frontend ones alike. */
+  readonly tools: readonly Tool[];
+  /** What the client said about its surroundings. */
+  readonly context: readonly Context[];
+  /** Aborts when the answer is no longer wanted. */
+  readonly signal: AbortSignal;
+}
+
+/** Something that answers: the events of one assistant turn. */
+export type Model = (request: ModelRequest) => AsyncIterable<Event>;
