@@ -10,7 +10,6 @@ import type {
   ActivityDeltaEvent,
   ActivitySnapshotEvent,
   Event,
-  JsonPatch,
   MessagesSnapshotEvent,
   Metadata,
   ReasoningMessageContentEvent,
@@ -21,23 +20,31 @@ import type {
 } from "../protocol/index.ts";
 import { foldPatches } from "./compact-patches.ts";
 import { createExpandState, expand } from "./expand.ts";
+import { isObject } from "./json-value.ts";
 
 type Mutable<T> = T extends unknown ? { -readonly [Field in keyof T]: T[Field] } : never;
 type Fragment = TextMessageContentEvent | ReasoningMessageContentEvent | ToolCallArgsEvent;
 type StateEvent = StateSnapshotEvent | StateDeltaEvent;
+type ActivityEvent = ActivitySnapshotEvent | ActivityDeltaEvent;
 
 type Common = Pick<Event, "timestamp" | "metadata" | "rawEvent">;
+
+/** A place in the output. */
+interface Place {
+  /** What stands there; undefined once it was joined to something else. */
+  event: Event | undefined;
+  /** First and last of what that stands for. */
+  readonly range: [first: number, last: number];
+}
 
 /** An open item, and the event that its next fragment may join. */
 interface OpenItem {
   /** Its id. */
   readonly id: string;
-  /** The items that it is one of. */
-  readonly among: Map<string, OpenItem>;
-  /** Place of that event in the output; -1 where the next fragment begins anew. */
-  at: number;
-  /** That event as our own copy, once something joined it. */
+  /** That event, our own copy; undefined where the next fragment begins anew. */
   draft: Mutable<Fragment> | undefined;
+  /** What it stands for. */
+  range: Place["range"];
   /** Raw events among the parts. */
   raws: number;
   /** Whether the message may be gone from the conversation. */
@@ -46,9 +53,9 @@ interface OpenItem {
 
 /** An activity, as the events since its snapshot make it. */
 interface Activity {
-  readonly at: number;
+  readonly place: Place;
   /** Everything that was said, in order. */
-  readonly parts: (ActivitySnapshotEvent | ActivityDeltaEvent)[];
+  readonly parts: ActivityEvent[];
   /** The snapshot that counts. */
   base: ActivitySnapshotEvent;
   /** Changes since then. */
@@ -77,26 +84,19 @@ export interface JoinOptions {
 export function joinEvents(events: readonly Event[], options: JoinOptions = {}): Compacted {
   const joiner = new Joiner(options);
   const chunks = createExpandState();
-  let index = -1;
-  for (const event of events) {
-    index++;
-    if (chunks.lanes.size === 0 && !isChunk(event)) joiner.take(event, index);
-    else for (const each of expand(chunks, event)) joiner.take(each, index);
+  for (let index = 0; index < events.length; index++) {
+    if (chunks.lanes.size === 0) index = joiner.goOn(events, index);
+    const event = events[index];
+    if (event !== undefined) for (const each of expand(chunks, event)) joiner.take(each, index);
   }
   return joiner.end();
 }
-
-const isChunk = ({ type }: Event): boolean =>
-  type === "TEXT_MESSAGE_CHUNK" || type === "TOOL_CALL_CHUNK" || type === "REASONING_MESSAGE_CHUNK";
 
 /** Events that touch no message. */
 const SPARES_MESSAGES = /^(STATE_|STEP_|CUSTOM|RAW|META$)/;
 
 class Joiner {
-  /** The output; what was joined to something else is undefined. */
-  readonly #out: (Event | undefined)[] = [];
-  readonly #first: number[] = [];
-  readonly #last: number[] = [];
+  readonly #out: Place[] = [];
   readonly #keepRawEvents: boolean;
   readonly #whole: boolean;
   /** Open messages by id. Text and reasoning of one id speak into one message. */
@@ -104,16 +104,15 @@ class Joiner {
   readonly #calls = new Map<string, OpenItem>();
   readonly #activities = new Map<string, Activity>();
   /** State events of the run, and their places in the output. */
-  #states: { readonly event: StateEvent; readonly at: number }[] = [];
+  #states: { readonly event: StateEvent; readonly place: Place }[] = [];
   /** The state so far; undefined until anything says what it is. */
   #state: unknown;
   /** Whether something changed a state that nobody said. */
   #lost = false;
-  #someLoose = false;
-  /** The item of the last fragment: mostly the next one's too. */
+  /** The item that the last fragment joined: mostly the next one does too. */
   #recent: OpenItem | undefined;
-  /** Place of the last restated conversation, as long as nothing has touched a message since. */
-  #restatedAt = -1;
+  /** The last restated conversation, as often as it was told, as long as nothing has touched a message since. */
+  #restated: { readonly place: Place; readonly parts: MessagesSnapshotEvent[] } | undefined;
 
   constructor({ state, whole = false, keepRawEvents = false }: JoinOptions) {
     this.#state = state;
@@ -121,24 +120,47 @@ class Joiner {
     this.#keepRawEvents = keepRawEvents;
   }
 
+  /**
+   * Joins what continues the last fragment and says nothing but text, and returns the place of the first that does not.
+   * Nearly all events of a log are of this kind.
+   */
+  goOn(events: readonly Event[], from: number): number {
+    const recent = this.#recent;
+    if (recent?.draft === undefined) return from;
+    const { id, draft } = recent;
+    const { type } = draft;
+    const isCall = type === "TOOL_CALL_ARGS";
+    let text = draft.delta;
+    let index = from;
+    for (; index < events.length; index++) {
+      const event = events[index];
+      if (event?.type !== type) break;
+      const named: { readonly messageId?: string; readonly toolCallId?: string } = event;
+      if ((isCall ? named.toolCallId : named.messageId) !== id) break;
+      if (event.metadata !== undefined || event.subagentRunId !== undefined || event.rawEvent !== undefined) break;
+      text += event.delta;
+    }
+    draft.delta = text;
+    if (index > from) recent.range[1] = index - 1;
+    return index;
+  }
+
   take(event: Event, index: number): void {
     if (event.type === "MESSAGES_SNAPSHOT" && this.#supersede(event, index)) return;
-    if (event.type === "MESSAGES_SNAPSHOT") this.#restatedAt = this.#out.length;
-    else if (this.#restatedAt !== -1 && !SPARES_MESSAGES.test(event.type)) this.#restatedAt = -1;
+    if (this.#restated !== undefined && !SPARES_MESSAGES.test(event.type)) this.#restated = undefined;
     switch (event.type) {
       case "TEXT_MESSAGE_CONTENT":
       case "REASONING_MESSAGE_CONTENT":
-        return this.#addFragment(this.#itemOf(this.#messages, event.messageId), event, index);
+        return this.#addFragment(itemIn(this.#messages, event.messageId), event, index);
       case "TOOL_CALL_ARGS":
-        return this.#addFragment(this.#itemOf(this.#calls, event.toolCallId), event, index);
+        return this.#addFragment(itemIn(this.#calls, event.toolCallId), event, index);
       case "ACTIVITY_SNAPSHOT":
-        return this.#setActivity(event, index);
       case "ACTIVITY_DELTA":
-        return this.#changeActivity(event, index);
+        return this.#takeActivity(event, index);
       case "STATE_SNAPSHOT":
       case "STATE_DELTA":
-        this.#states.push({ event, at: this.#out.length });
-        break;
+        this.#states.push({ event, place: this.#push(event, index) });
+        return;
       case "RUN_STARTED":
         this.#endRun();
         if (this.#state === undefined && !this.#lost) this.#state = event.input?.state;
@@ -150,7 +172,8 @@ class Joiner {
       default:
         this.#turn(event);
     }
-    this.#push(event, index);
+    const place = this.#push(event, index);
+    if (event.type === "MESSAGES_SNAPSHOT") this.#restated = { place, parts: [event] };
   }
 
   /**
@@ -158,35 +181,31 @@ class Joiner {
    * telling superfluous. Any other list would meet other places and other messages that stay.
    */
   #supersede(event: MessagesSnapshotEvent, index: number): boolean {
-    const at = this.#restatedAt;
-    const held = at === -1 ? undefined : this.#out[at];
-    if (held?.type !== "MESSAGES_SNAPSHOT" || held.messages.length !== event.messages.length) return false;
-    const { messages } = event;
-    if (!held.messages.every(({ id, role }, place) => id === messages[place]?.id && role === messages[place]?.role)) {
-      return false;
-    }
-    const { timestamp: _timestamp, rawEvent: _rawEvent, ...rest } = event;
-    this.#out[at] = held.timestamp === undefined ? rest : { ...rest, timestamp: held.timestamp };
-    this.#last[at] = index;
+    const held = this.#restated;
+    const [first] = held?.parts ?? [];
+    if (held === undefined || first === undefined || order(first) !== order(event)) return false;
+    held.parts.push(event);
+    held.place.event = this.#joined(event, held.parts);
+    held.place.range[1] = index;
     return true;
   }
 
   end(): Compacted {
     this.#endRun();
     const events: Event[] = [];
-    const ranges: [number, number][] = [];
-    for (const [at, event] of this.#out.entries()) {
+    const ranges: Place["range"][] = [];
+    for (const { event, range } of this.#out) {
       if (event === undefined) continue;
       events.push(event);
-      ranges.push([this.#first[at] ?? 0, this.#last[at] ?? 0]);
+      ranges.push(range);
     }
     return { events, ranges };
   }
 
-  #push(event: Event, index: number): void {
-    this.#out.push(event);
-    this.#first.push(index);
-    this.#last.push(index);
+  #push(event: Event, index: number): Place {
+    const place: Place = { event, range: [index, index] };
+    this.#out.push(place);
+    return place;
   }
 
   /** What an event means for the items that are open. */
@@ -212,107 +231,67 @@ class Joiner {
         return this.#partLoose();
       case "MESSAGES_SNAPSHOT":
         this.#endActivities();
-        for (const id of this.#messages.keys()) openIn(this.#messages, id, true);
-        for (const id of this.#calls.keys()) openIn(this.#calls, id, true);
-        this.#someLoose = true;
+        for (const among of [this.#messages, this.#calls]) for (const id of among.keys()) openIn(among, id, true);
     }
   }
 
   /** Something may have made a message anew that was gone: from here on its text counts. */
   #partLoose(): void {
-    if (!this.#someLoose) return;
     for (const item of this.#messages.values()) {
-      if (item.loose) Object.assign(item, { at: -1, draft: undefined });
+      if (item.loose) item.draft = undefined;
     }
-  }
-
-  #itemOf(among: Map<string, OpenItem>, id: string): OpenItem {
-    const recent = this.#recent;
-    if (recent?.id === id && recent.among === among) return recent;
-    let item = among.get(id);
-    if (item === undefined) {
-      // Its start is out of sight, and so is whether the conversation holds it.
-      item = openIn(among, id, true);
-      this.#someLoose = true;
-    }
-    this.#recent = item;
-    return item;
   }
 
   #addFragment(item: OpenItem, event: Fragment, index: number): void {
-    const held = item.draft ?? this.#out[item.at];
-    if (held?.type !== event.type) {
-      item.at = this.#out.length;
-      item.draft = undefined;
-      this.#push(event, index);
+    const { draft } = item;
+    if (draft?.type !== event.type) {
+      item.draft = { ...event };
+      item.raws = event.rawEvent === undefined ? 0 : 1;
+      item.range = this.#push(item.draft, index).range;
       return;
     }
-    const draft = item.draft ?? this.#draftOf(item, held);
+    this.#recent = item;
     draft.delta += event.delta;
     if (event.metadata !== undefined) draft.metadata = { ...draft.metadata, ...event.metadata };
     if (draft.subagentRunId === undefined && event.subagentRunId !== undefined) {
       draft.subagentRunId = event.subagentRunId;
     }
-    if (event.rawEvent !== undefined && this.#keepRawEvents) {
-      if (++item.raws === 1) draft.rawEvent = event.rawEvent;
-      else delete draft.rawEvent;
-    }
-    this.#last[item.at] = index;
+    if (event.rawEvent !== undefined && ++item.raws === 1) draft.rawEvent = event.rawEvent;
+    if (item.raws > 1 || !this.#keepRawEvents) delete draft.rawEvent;
+    item.range[1] = index;
   }
 
-  #draftOf(item: OpenItem, held: Fragment): Mutable<Fragment> {
-    const draft: Mutable<Fragment> = { ...held };
-    item.raws = held.rawEvent === undefined ? 0 : 1;
-    if (!this.#keepRawEvents) delete draft.rawEvent;
-    item.draft = draft;
-    this.#out[item.at] = draft;
-    return draft;
-  }
-
-  #setActivity(event: ActivitySnapshotEvent, index: number): void {
-    const held = this.#activities.get(event.messageId);
-    if (held === undefined) {
+  #takeActivity(event: ActivityEvent, index: number): void {
+    const { messageId } = event;
+    const held = this.#activities.get(messageId);
+    if (event.type === "ACTIVITY_DELTA") {
+      if (held === undefined || held.base.replace === false) {
+        // What it changes is not known: a snapshot that replaces nothing only counts where there is none yet.
+        if (held !== undefined) this.#endActivity(held);
+        this.#activities.delete(messageId);
+        this.#push(event, index);
+        return;
+      }
+      held.deltas.push(event);
+    } else if (held === undefined) {
       this.#partLoose();
-      this.#activities.set(event.messageId, { at: this.#out.length, parts: [event], base: event, deltas: [] });
-      this.#push(event, index);
+      this.#activities.set(messageId, { place: this.#push(event, index), parts: [event], base: event, deltas: [] });
       return;
-    }
-    if (event.replace !== false) {
+    } else if (event.replace !== false) {
       held.base = event;
       held.deltas = [];
     }
     held.parts.push(event);
-    this.#last[held.at] = index;
+    held.place.range[1] = index;
   }
 
-  #changeActivity(event: ActivityDeltaEvent, index: number): void {
-    const held = this.#activities.get(event.messageId);
-    if (held !== undefined && held.base.replace !== false) {
-      held.deltas.push(event);
-      held.parts.push(event);
-      this.#last[held.at] = index;
-      return;
-    }
-    // What it changes is not known: a snapshot that replaces nothing only counts where there is none yet.
-    this.#endActivity(held);
-    this.#activities.delete(event.messageId);
-    this.#push(event, index);
-  }
-
-  #endActivity(activity: Activity | undefined): void {
-    if (activity === undefined || activity.parts.length === 1) return;
-    const { at, base, deltas, parts } = activity;
+  #endActivity({ place, base, deltas, parts }: Activity): void {
+    if (parts.length === 1) return;
     const patches = deltas.map(({ patch }) => patch);
     const { value, last } = foldPatches(base.content, patches, isObject);
     const content = isObject(value) ? value : base.content;
-    const activityType = (deltas[last] ?? base).activityType;
-    const { type, messageId, replace, subagentRunId } = base;
-    const common = {
-      ...(replace === undefined ? {} : { replace }),
-      ...(subagentRunId === undefined ? {} : { subagentRunId }),
-      ...this.#commonOf(parts),
-    };
-    this.#out[at] = { type, messageId, activityType, content, ...common };
+    const { activityType } = deltas[last] ?? base;
+    place.event = { ...this.#joined(base, parts), activityType, content };
   }
 
   #endActivities(): void {
@@ -326,7 +305,6 @@ class Joiner {
     this.#messages.clear();
     this.#calls.clear();
     this.#recent = undefined;
-    this.#someLoose = false;
   }
 
   #endState(): void {
@@ -343,19 +321,23 @@ class Joiner {
       this.#lost = true;
       return;
     }
-    const patches: JsonPatch[] = [];
-    for (const { event } of states.slice(from + 1)) if (event.type === "STATE_DELTA") patches.push(event.delta);
+    const patches = states.slice(from + 1).flatMap(({ event }) => (event.type === "STATE_DELTA" ? [event.delta] : []));
     this.#state = foldPatches(base, patches).value;
     if (states.length === 1) return;
     const { subagentRunId } = last.event;
-    for (const { at } of states) this.#out[at] = undefined;
-    this.#out[first.at] = {
+    for (const { place } of states) place.event = undefined;
+    first.place.event = {
       type: "STATE_SNAPSHOT",
       snapshot: this.#state,
       ...(subagentRunId === undefined ? {} : { subagentRunId }),
       ...this.#commonOf(states.map(({ event }) => event)),
     };
-    this.#last[first.at] = this.#last[last.at] ?? 0;
+    first.place.range[1] = last.place.range[1];
+  }
+
+  /** The event that counts, with what all parts said. */
+  #joined<T extends Event>({ timestamp: _t, metadata: _m, rawEvent: _r, ...said }: T, parts: readonly Event[]) {
+    return { ...said, ...this.#commonOf(parts) };
   }
 
   /** What parts have in common once they are joined: the time of the first, and all metadata, the last write wins. */
@@ -371,11 +353,15 @@ class Joiner {
   }
 }
 
+/** What has to be the same in two snapshots of messages for one to stand for both. */
+const order = ({ messages }: MessagesSnapshotEvent): string =>
+  JSON.stringify(messages.map(({ id, role }) => [id, role]));
+
 function openIn(among: Map<string, OpenItem>, id: string, loose = false): OpenItem {
-  const item = { id, among, at: -1, draft: undefined, raws: 0, loose };
+  const item: OpenItem = { id, draft: undefined, range: [0, 0], raws: 0, loose };
   among.set(id, item);
   return item;
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+/** An open item. Where its start is out of sight, so is whether the conversation holds it. */
+const itemIn = (among: Map<string, OpenItem>, id: string): OpenItem => among.get(id) ?? openIn(among, id, true);

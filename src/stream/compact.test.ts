@@ -53,6 +53,31 @@ describe("mode events", () => {
     expect(events([raw])).toEqual([raw]);
   });
 
+  it("joins long rows, and what some of their parts say beside the text", () => {
+    const row = (...deltas: readonly string[]): readonly Event[] => deltas.map((delta) => say("m", delta));
+    const told = { ...say("m", "d"), metadata: { k: 1 }, subagentRunId: "s", rawEvent: 1 };
+    const log = [...row("a", "b", "c"), told, ...row("e", "f"), { ...say("m", "g"), metadata: { l: 2 } }, ...row("h")];
+    const joined = { ...say("m", "abcdefgh"), metadata: { k: 1, l: 2 }, subagentRunId: "s" };
+    expect(events(run(start("m"), ...log, end("m")))).toEqual(run(start("m"), joined, end("m")));
+    expect(events([start("m"), ...log], { keepRawEvents: true })).toEqual([start("m"), { ...joined, rawEvent: 1 }]);
+    expect(events([start("m"), ...log, told], { keepRawEvents: true })[1]).toEqual({ ...joined, delta: "abcdefghd" });
+  });
+
+  it("joins rows of parallel items, each to its own", () => {
+    const rows = ["1", "2", "3"].flatMap((part) => [
+      ...["a", "b", "c"].map((delta) => args("c1", delta + part)),
+      ...["x", "y", "z"].map((delta) => args("c2", delta + part)),
+      ...["o", "p", "q"].map((delta) => say("c1", delta + part)),
+    ]);
+    const joined = [
+      args("c1", "a1b1c1a2b2c2a3b3c3"),
+      args("c2", "x1y1z1x2y2z2x3y3z3"),
+      say("c1", "o1p1q1o2p2q2o3p3q3"),
+    ];
+    const opened = [start("c1"), call("c1"), call("c2")];
+    expect(events([...opened, ...rows])).toEqual([...opened, ...joined]);
+  });
+
   it("keeps a call inside of an open message there, and parallel calls in order", () => {
     const log = run(
       start("m"),
@@ -101,6 +126,10 @@ describe("mode events", () => {
       [2, 2],
       [5, 5],
     ]);
+    const raw = { ...second, rawEvent: 1, metadata: { k: 1 } };
+    expect(events(run(first, raw, second), { keepRawEvents: true })).toEqual(run({ ...raw, timestamp: 5 }));
+    expect(events(run(raw, raw, raw), { keepRawEvents: true })).toEqual(run({ ...second, metadata: { k: 1 } }));
+    expect(events(run(first, raw))).toEqual(run({ ...second, timestamp: 5, metadata: { k: 1 } }));
   });
 
   it("keeps restated conversations that differ in their messages or have something between them", () => {
@@ -122,6 +151,8 @@ describe("mode events", () => {
   it("parts text and reasoning that speak into one message", () => {
     const log = [start("m"), say("m", "a"), think("b"), say("m", "c")];
     expect(events(log)).toEqual(log);
+    const rows = [start("m"), ...log.slice(1).flatMap((event) => [event, event])];
+    expect(events(rows)).toEqual([start("m"), say("m", "aa"), think("bb"), say("m", "cc")]);
   });
 
   it("leaves a message that is opened again in two parts", () => {
@@ -163,6 +194,25 @@ describe("mode events", () => {
       [1, 2],
       [3, 3],
       [3, 3],
+    ]);
+  });
+
+  it("says of a row where it ends, whatever follows", () => {
+    const log = [
+      start("m"),
+      say("m", "a"),
+      say("m", "b"),
+      say("m", "c"),
+      set({}),
+      change("/a", 1),
+      set({}),
+      start("n"),
+    ];
+    expect(compactWithRanges(log, { mode: "events" }).ranges).toEqual([
+      [0, 0],
+      [1, 3],
+      [4, 6],
+      [7, 7],
     ]);
   });
 

@@ -48,4 +48,5 @@ export function jsonEqual(left: unknown, right: unknown): boolean {
   return equal;
 }
 
-const isObject = (value: unknown): value is JsonObject => isContainer(value) && !Array.isArray(value);
+/** Whether a value has members by name. */
+export const isObject = (value: unknown): value is JsonObject => isContainer(value) && !Array.isArray(value);

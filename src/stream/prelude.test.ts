@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { HeddleError } from "../protocol/index.ts";
 import type { Event, Message } from "../protocol/index.ts";
 import { createPreludeState, prelude, stepPrelude } from "./prelude.ts";
 import { reduceAll } from "./stage.ts";
+import { createVerifyState, verify } from "./verify.ts";
 
 const IDS = { threadId: "t", runId: "r" };
 const STARTED: Event = { type: "RUN_STARTED", ...IDS, protocolVersion: "1.0" };
@@ -11,7 +13,9 @@ const FAILED: Event = { type: "RUN_ERROR", message: "no", code: "x" };
 const start = (messageId: string): Event => ({ type: "TEXT_MESSAGE_START", messageId, role: "assistant" });
 const say = (messageId: string, delta: string): Event => ({ type: "TEXT_MESSAGE_CONTENT", messageId, delta });
 const end = (messageId: string): Event => ({ type: "TEXT_MESSAGE_END", messageId });
-const call = (toolCallId: string): Event => ({ type: "TOOL_CALL_START", toolCallId, toolCallName: "look" });
+const call = (toolCallId: string, more: { readonly parentMessageId?: string } = {}): Event => {
+  return { type: "TOOL_CALL_START", toolCallId, toolCallName: "look", ...more };
+};
 const called = (toolCallId: string): Event => ({ type: "TOOL_CALL_END", toolCallId });
 const answer = (toolCallId: string, messageId = "a"): Event => {
   return { type: "TOOL_CALL_RESULT", messageId, toolCallId, content: "done" };
@@ -75,6 +79,14 @@ describe("in an open run", () => {
     const opening = prelude(prefix);
     expect(opening.slice(2)).toEqual([call("c1"), called("c1"), call("c3")]);
     expect(reduceAll(opening).pendingToolCallIds).toEqual(["c1", "c3"]);
+  });
+
+  it("leaves a call pending that is answered and opened again, and everything else as it was", () => {
+    const prefix = [STARTED, call("c"), called("c"), answer("c")];
+    const rest = [call("c"), { type: "TOOL_CALL_ARGS", toolCallId: "c", delta: "{}" } as const, called("c"), FINISHED];
+    expect(prelude(prefix)).toEqual([STARTED, told(carrier("c"), toolAnswer("c"))]);
+    const whole = reduceAll([...prefix, ...rest]);
+    expect(reduceAll([...prelude(prefix), ...rest])).toEqual({ ...whole, pendingToolCallIds: ["c"] });
   });
 
   it("opens an answered call again without making it pending", () => {
@@ -162,3 +174,47 @@ describe("where no run is open", () => {
     expect(prelude([FAILED])).toEqual([FAILED]);
   });
 });
+
+/** What AG-UI forbids an agent (R-TEXT-03, R-SUB-14) and `verify`, which knows nothing of earlier runs, lets pass. */
+describe("where the rest tags something otherwise than the conversation does", () => {
+  const next: Event = { type: "RUN_STARTED", threadId: "t", runId: "r2" };
+  const bySubagent = { subagentRunId: "s" };
+  const places = {
+    "a message of an earlier run": [
+      [STARTED, start("m"), end("m"), FINISHED, next],
+      [{ ...start("m"), ...bySubagent }, say("m", "x"), end("m")],
+    ],
+    "a message of an earlier run, by a call": [
+      [STARTED, start("m"), end("m"), FINISHED, next],
+      [{ ...call("c", { parentMessageId: "m" }), ...bySubagent }, called("c")],
+    ],
+    "the message that a call made": [
+      [STARTED, call("c"), called("c")],
+      [{ ...start("c"), ...bySubagent }, say("c", "x"), end("c")],
+    ],
+    "the message that a call made, which is open": [
+      [STARTED, call("c"), called("c"), { ...start("c"), ...bySubagent }],
+      [{ ...say("c", "x"), ...bySubagent }, end("c")],
+    ],
+  } as const satisfies Readonly<Record<string, readonly [readonly Event[], readonly Event[]]>>;
+
+  it.each(Object.entries(places))("folds the same and does not verify: %s", (_, [prefix, rest]) => {
+    const restated = told(...reduceAll(prefix).messages);
+    expect(ruleBrokenBy([...prefix, ...rest])).toBe(undefined);
+    expect(ruleBrokenBy([...prelude(prefix), ...rest])).toMatch(/-owner$|^owner-/);
+    expect(ruleBrokenBy([...prefix, restated, ...rest])).toBe(ruleBrokenBy([...prelude(prefix), ...rest]));
+    expect(reduceAll([...prelude(prefix), ...rest])).toEqual(reduceAll([...prefix, ...rest]));
+  });
+});
+
+function ruleBrokenBy(events: readonly Event[]): unknown {
+  const state = createVerifyState();
+  try {
+    for (const event of events) verify(state, event);
+    return undefined;
+  } catch (error) {
+    return error instanceof HeddleError && error.code === "sequence-violation"
+      ? Reflect.get(error.details, "rule")
+      : error;
+  }
+}

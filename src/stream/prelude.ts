@@ -4,18 +4,16 @@
  *
  * The run is started again without its input, snapshots say what there is, partial text and arguments too, and what was
  * open is opened again; a start of something known adds nothing. Where no run is open, the last one is told as a closed
- * one, with its own terminal event. Questions that a run before left open are told by that run, ahead. Two things in the
- * rest are taken as given: it opens no call again that this run has answered, and it tags a message of an earlier run,
- * if at all, with the subagent that the message names.
+ * one, with its own terminal event. Questions that a run before left open are told by that run, ahead.
+ *
+ * Two rests come out a little otherwise. One that opens a call again which this run has answered leaves it pending: to say
+ * that it is answered takes three events for each call of the run, which every client would take for new calls.
+ * A rest that tags a message or its call otherwise than the conversation does folds the same but does not verify. AG-UI
+ * forbids it (R-TEXT-03, R-SUB-14); `verify` lets it pass, not knowing earlier runs. A snapshot makes owners known and
+ * only RUN_STARTED forgets them, so it would have to stand in a run ahead; but answered calls and lost items can only be
+ * told in their own run, and leave traces that only a snapshot behind them takes away.
  */
-import type {
-  Event,
-  Message,
-  RunAgentInput,
-  RunFinishedEvent,
-  RunStartedEvent,
-  TextMessageRole,
-} from "../protocol/index.ts";
+import type { Event, Message, RunFinishedEvent, RunStartedEvent, TextMessageRole } from "../protocol/index.ts";
 import { restateCalls } from "./compact-calls.ts";
 import type { MessageList } from "./message-list.ts";
 import { createReduceState, reduce, view } from "./reduce.ts";
@@ -57,11 +55,14 @@ export function stepPrelude(state: PreludeState, event: Event): void {
   verify(state.verify, event);
   reduce(state.reduce, event);
   switch (event.type) {
-    case "RUN_STARTED":
-      state.started = withoutInput(event);
-      for (const list of [state.ended, state.subagents]) list.length = 0;
+    case "RUN_STARTED": {
+      // The snapshots tell what its input told.
+      const { input: _input, rawEvent: _rawEvent, ...started } = event;
+      state.started = started;
+      state.ended.length = state.subagents.length = 0;
       state.names.clear();
       return;
+    }
     case "RUN_FINISHED":
       state.asked =
         event.outcome?.type === "interrupt" && state.started !== undefined ? [state.started, event] : undefined;
@@ -102,7 +103,7 @@ function openingOf(state: PreludeState): readonly Event[] {
     names: state.names,
     open: running ? verify.calls : new Set(),
     closes: ended[0]?.type !== "RUN_ERROR",
-    ownerOf: (id) => ownerIn(reduce.list.carrierOf(id), verify.callOwners.get(id)),
+    ownerOf: (id) => ownerIn(reduce.list.carrierOf(id), SPEAKS, verify.callOwners, id),
   });
   const before = [...items.before, ...calls.before];
   return [
@@ -124,28 +125,20 @@ function openItems({ verify, reduce: { list } }: PreludeState): {
   readonly before: readonly Event[];
   readonly after: readonly Event[];
 } {
-  const before: Event[] = [];
+  const before = [...placeholders(verify, list)];
   const after: Event[] = [];
-  for (const id of verify.spans) {
-    after.push({
-      type: "REASONING_START",
-      messageId: id,
-      ...tag(ownerIn(thoughtIn(list, id), verify.thoughtOwners.get(id))),
-    });
-  }
+  const sideOf = (id: string): Event[] => (list.get(id) === undefined ? before : after);
+  const thought = (id: string) => ({ messageId: id, ...tag(ownerIn(list.get(id), THINKS, verify.thoughtOwners, id)) });
+  for (const id of verify.spans) after.push({ type: "REASONING_START", ...thought(id) });
   for (const id of verify.thoughts) {
-    const owner = ownerIn(thoughtIn(list, id), verify.thoughtOwners.get(id));
-    const events = list.get(id) === undefined ? before : after;
-    events.push({ type: "REASONING_MESSAGE_START", messageId: id, role: "reasoning", ...tag(owner) });
+    sideOf(id).push({ type: "REASONING_MESSAGE_START", role: "reasoning", ...thought(id) });
   }
   for (const id of verify.messages) {
     const held = list.get(id);
-    const hasOwn = held?.role !== "reasoning" && held?.role !== "activity";
-    const owner = ownerIn(hasOwn ? held : undefined, verify.messageOwners.get(id));
-    const events = held === undefined ? before : after;
-    events.push({ type: "TEXT_MESSAGE_START", messageId: id, ...speakerOf(held), ...tag(owner) });
+    const owner = tag(ownerIn(held, SPEAKS, verify.messageOwners, id));
+    sideOf(id).push({ type: "TEXT_MESSAGE_START", messageId: id, ...speakerOf(held), ...owner });
   }
-  return { before: [...placeholders(verify, list), ...before], after };
+  return { before, after };
 }
 
 /**
@@ -159,14 +152,13 @@ function placeholders({ thoughts, messageOwners }: VerifyState, list: MessageLis
   return [{ type: "MESSAGES_SNAPSHOT", messages }];
 }
 
-/** The owner that a snapshot gives to what it restates; of what it lacks, the one on record. */
-const ownerIn = (held: Message | undefined, recorded: string | undefined): string | undefined =>
-  held === undefined ? recorded : held.subagentRunId;
+/** Roles of the messages that reasoning, and text and calls, are owned by. */
+const THINKS = /^reasoning/;
+const SPEAKS = /^(?!reasoning|activity)/;
 
-function thoughtIn(list: MessageList, id: string): Message | undefined {
-  const held = list.get(id);
-  return held?.role === "reasoning" ? held : undefined;
-}
+/** The owner that a snapshot gives to what it restates; of what it lacks, the one on record. */
+const ownerIn = (held: Message | undefined, roles: RegExp, owners: VerifyState["callOwners"], id: string) =>
+  held !== undefined && roles.test(held.role) ? held.subagentRunId : owners.get(id);
 
 const tag = (owner: string | undefined) => (owner === undefined ? {} : { subagentRunId: owner });
 
@@ -174,12 +166,4 @@ const tag = (owner: string | undefined) => (owner === undefined ? {} : { subagen
 function speakerOf(held: Message | undefined): { readonly role?: TextMessageRole; readonly name?: string } {
   if (held === undefined || held.role === "tool" || held.role === "activity" || held.role === "reasoning") return {};
   return { role: held.role, ...(held.name === undefined ? {} : { name: held.name }) };
-}
-
-/** A start of a run without what the snapshots tell. */
-function withoutInput(event: RunStartedEvent): RunStartedEvent {
-  const started: RunStartedEvent & { input?: RunAgentInput; rawEvent?: unknown } = { ...event };
-  delete started.input;
-  delete started.rawEvent;
-  return started;
 }
