@@ -3,7 +3,7 @@
  *
  * It needs no model, so it shows the shape of an agent and is what load and reconnect tests run.
  * Ask by forwarded properties: `{"tokens": 500, "intervalMs": 20}`. Without `tokens` it says 20, 50 ms apart;
- * with `tokens` and no interval it is as fast as its run can be logged.
+ * with `tokens` and no interval it is as fast as its run can be logged. `{"failAt": 100}` fails in place of that word.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { defineAgent } from "heddle/agent";
@@ -18,9 +18,11 @@ export const load = defineAgent({
   async run({ input, emit, signal }) {
     const tokens = numberOf(input.forwardedProps, "tokens", MAX_TOKENS);
     const intervalMs = numberOf(input.forwardedProps, "intervalMs", MAX_INTERVAL_MS) ?? (tokens === undefined ? 50 : 0);
+    const failAt = numberOf(input.forwardedProps, "failAt", MAX_TOKENS);
     const reply = emit.text();
     for (let token = 1; token <= (tokens ?? 20); token++) {
       if (token > 1 && intervalMs > 0) await sleep(intervalMs, undefined, { signal });
+      if (token === failAt) throw new Error(`Failed at word ${token}, as asked.`);
       await reply.write(token === 1 ? "t1" : ` t${token}`);
     }
   },

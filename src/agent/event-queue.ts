@@ -47,6 +47,11 @@ export class EventQueue {
     return this.room();
   }
 
+  /** Why events are not taken any more, as a rejection; undefined while they are. */
+  refusal(): Promise<never> | undefined {
+    return this.#refusal === undefined ? undefined : refused(this.#refusal.reason);
+  }
+
   /** Resolves when there is room, and rejects where events are not taken any more. */
   room(): Promise<void> {
     if (this.#refusal !== undefined) return refused(this.#refusal.reason);
@@ -67,20 +72,29 @@ export class EventQueue {
     this.#wake?.();
   }
 
-  /** Reads events until the queue has ended and is empty. For one reader. */
-  async *drain(): AsyncGenerator<Event, void, undefined> {
-    for (;;) {
-      const taken = this.#waiting;
-      this.#waiting = [];
-      for (const event of taken) {
-        this.#take(event);
-        yield event;
-      }
-      if (this.#waiting.length > 0) continue;
-      if (this.#ended) return;
+  /** What waits, handed over as a whole; each event makes room by `release`. For one reader. */
+  take(): readonly Event[] {
+    const taken = this.#waiting;
+    this.#waiting = [];
+    return taken;
+  }
+
+  /** Makes room again: an event that was taken is about to be read. */
+  release(event: Event): void {
+    this.#waitingCount--;
+    this.#waitingChars -= charsOf(event);
+    if (this.#roomAgain === undefined || this.#waitingCount >= ROOM_EVENTS) return;
+    this.#roomAgain.resolve();
+    this.#roomAgain = undefined;
+  }
+
+  /** Resolves to true when events wait to be taken, and to false when there will be none. */
+  async more(): Promise<boolean> {
+    while (this.#waiting.length === 0 && !this.#ended) {
       await new Promise<void>((resolve) => (this.#wake = resolve));
       this.#wake = undefined;
     }
+    return this.#waiting.length > 0;
   }
 
   #add(event: Event): void {
@@ -88,14 +102,6 @@ export class EventQueue {
     this.#waitingCount++;
     this.#waitingChars += charsOf(event);
     this.#wake?.();
-  }
-
-  #take(event: Event): void {
-    this.#waitingCount--;
-    this.#waitingChars -= charsOf(event);
-    if (this.#waitingCount >= ROOM_EVENTS) return;
-    this.#roomAgain?.resolve();
-    this.#roomAgain = undefined;
   }
 
   #refuse(reason: unknown): void {
@@ -113,11 +119,22 @@ export class EventQueue {
   }
 }
 
-const charsOf = (event: Event): number =>
-  EVENT_CHARS + (event.type === "TEXT_MESSAGE_CONTENT" ? event.delta.length : 0);
+function charsOf(event: Event): number {
+  switch (event.type) {
+    case "TEXT_MESSAGE_CONTENT":
+    case "REASONING_MESSAGE_CONTENT":
+    case "TOOL_CALL_ARGS":
+      return EVENT_CHARS + event.delta.length;
+    case "TOOL_CALL_RESULT":
+      return EVENT_CHARS + event.content.length;
+    default:
+      return EVENT_CHARS;
+  }
+}
 
-function refused(reason: unknown): Promise<void> {
-  const promise = Promise.reject(reason);
+/** A rejection that nobody has to await. */
+export function refused(reason: unknown): Promise<never> {
+  const promise = Promise.reject<never>(reason);
   ignoreRejection(promise);
   return promise;
 }

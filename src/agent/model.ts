@@ -2,10 +2,12 @@
  * The one interface between the tool loop and whatever holds a model.
  *
  * A model is a function: one request in, the events of one answer out. It yields text, reasoning, tool calls and usage,
- * and nothing of the run's frame: no RUN_*, no tool results. It throws a `HeddleError` with one of the `model-*` codes
- * where the provider fails, and stops at once when the signal aborts.
+ * and nothing of the run's frame: no RUN_*, no tool results. AG-UI has no event for usage before the end of a run, so a
+ * model says it by `modelUsage`, which becomes part of the run's terminal event and never leaves as itself. It throws a
+ * `HeddleError` with one of the `model-*` codes where the provider fails, and stops at once when the signal aborts.
  */
-import type { Context, Event, Message, Tool } from "../protocol/index.ts";
+import { custom } from "../protocol/index.ts";
+import type { Context, Event, Message, TokenUsage, Tool } from "../protocol/index.ts";
 
 /** One call of a model. */
 export interface ModelRequest {
@@ -21,3 +23,9 @@ export interface ModelRequest {
 
 /** Something that answers: the events of one assistant turn. */
 export type Model = (request: ModelRequest) => AsyncIterable<Event>;
+
+/** Name of the event by which a model says what it spent. */
+export const USAGE_EVENT = "heddle.usage";
+
+/** The event by which a model says what it spent; yielded any number of times, each for tokens not yet counted. */
+export const modelUsage = (usage: TokenUsage): Event => custom({ name: USAGE_EVENT, value: usage });

@@ -3,13 +3,13 @@ import { HeddleError } from "../protocol/index.ts";
 import type { Event, RunAgentInput } from "../protocol/index.ts";
 import { ROOM_EVENTS } from "./event-queue.ts";
 import { defineAgent, isAgent, runAgent } from "./index.ts";
-import type { Agent, RunContext, RunOptions, TextWriter } from "./index.ts";
+import type { Agent, RunOptions, TextWriter } from "./index.ts";
 
 const input: RunAgentInput = { threadId: "t1", runId: "r1", messages: [] };
 
-const agentOf = (run: (context: RunContext) => Promise<void> | void): Agent => defineAgent({ name: "test", run });
+const agentOf = (run: Agent["run"]): Agent => defineAgent({ name: "test", run });
 
-async function eventsOf(run: (context: RunContext) => Promise<void> | void, options?: RunOptions): Promise<Event[]> {
+async function eventsOf(run: Agent["run"], options?: RunOptions): Promise<Event[]> {
   const events: Event[] = [];
   for await (const event of runAgent(agentOf(run), input, options)) events.push(event);
   return events;
@@ -69,7 +69,9 @@ test("two writers are two messages, and both are closed", async () => {
   });
   const ids = events.flatMap((event) => (event.type === "TEXT_MESSAGE_START" ? [event.messageId] : []));
   expect(new Set(ids).size).toBe(2);
-  expect(events.flatMap((event) => (event.type === "TEXT_MESSAGE_END" ? [event.messageId] : []))).toEqual(ids);
+  expect(events.flatMap((event) => (event.type === "TEXT_MESSAGE_END" ? [event.messageId] : []))).toEqual(
+    ids.toReversed(),
+  );
 });
 
 test("a throw closes what is open and fails the run", async () => {

@@ -5,11 +5,19 @@
  * The agent starts only after RUN_STARTED has been taken, so a log holds the run before the agent does anything.
  * Leaving the loop early stops the agent. A stopped agent has `graceMs` to return; what it says later goes nowhere.
  */
-import { HeddleError, PROTOCOL_VERSION, runError, runFinished, runStarted } from "../protocol/index.ts";
+import { HeddleError, PROTOCOL_VERSION, runStarted } from "../protocol/index.ts";
 import type { Event, RunAgentInput } from "../protocol/index.ts";
+import { Channel } from "./channel.ts";
 import type { Agent, RunContext } from "./define-agent.ts";
-import { createEmitter } from "./emit.ts";
+import { createEmit } from "./emit.ts";
 import { EventQueue } from "./event-queue.ts";
+import { Interrupts } from "./interrupts.ts";
+import { SILENT } from "./log.ts";
+import type { Log } from "./log.ts";
+import { endRun } from "./run-end.ts";
+import type { Ending } from "./run-end.ts";
+import { Scope } from "./scope.ts";
+import { stateChecker } from "./state-writer.ts";
 
 /** Options of `runAgent`. */
 export interface RunOptions {
@@ -19,13 +27,9 @@ export interface RunOptions {
   readonly graceMs?: number;
   /** Told what the agent threw, with its stack; the RUN_ERROR only has the message. */
   readonly onError?: (error: unknown) => void;
+  /** Where the agent's own words go, and what had to be put right in its events. Default: nowhere. */
+  readonly log?: Log;
 }
-
-/** How a run came to its end. */
-type Ending =
-  | { readonly type: "finished" }
-  | { readonly type: "cancelled" }
-  | { readonly type: "failed"; readonly error: unknown };
 
 /** Runs an agent without a server. The events come as fast as they are taken, and no faster. */
 export async function* runAgent(
@@ -33,8 +37,10 @@ export async function* runAgent(
   input: RunAgentInput,
   options: RunOptions = {},
 ): AsyncGenerator<Event, void, undefined> {
+  const { log = SILENT } = options;
   const { threadId, runId } = input;
-  yield runStarted({ threadId, runId, protocolVersion: PROTOCOL_VERSION, timestamp: Date.now() });
+  const started = runStarted({ threadId, runId, protocolVersion: PROTOCOL_VERSION, timestamp: Date.now() });
+  yield started;
 
   const stop = new AbortController();
   const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
@@ -43,19 +49,41 @@ export async function* runAgent(
     overflow = error;
     stop.abort(error);
   });
-  const { emit, closing } = createEmitter(queue);
+  const asked = Promise.withResolvers<void>();
+  const channel = new Channel(queue, input, started, log);
+  const interrupts = new Interrupts(input, log, asked.resolve);
+  const checkState = agent.stateSchema === undefined ? undefined : stateChecker(agent.stateSchema);
+  const scope = new Scope({ channel, interrupts, checkState });
   const over = new HeddleError("run-ended", "The run has ended; nothing can be written to it.", { threadId, runId });
 
   let ended = false;
-  const ending = settle(agent, { input, emit, signal }, options).then((settled): Ending => {
+  const context = { input, emit: createEmit(scope), tools: agent.tools, signal, log };
+  const finished = (async () => {
+    const settled = await settle(agent, context, scope, asked.promise, options);
     ended = true;
-    queue.end(closing(), signal.aborted ? signal.reason : over);
-    return overflow === undefined ? settled : { type: "failed", error: overflow };
-  });
+    const ending: Ending = overflow === undefined ? settled : { type: "failed", error: overflow };
+    // An agent that waits for an answer never returns: whatever else it does has to hear why the run is over.
+    const isWaiting = ending.type === "finished" && interrupts.open.length > 0;
+    const reason: unknown = signal.aborted ? signal.reason : isWaiting ? waiting(input, interrupts) : over;
+    try {
+      endRun(scope, input, ending, reason);
+    } finally {
+      // Changes nothing where the run has ended as it should: whoever reads must never wait for ever.
+      queue.end([], reason);
+    }
+    if (isWaiting) stop.abort(reason);
+  })();
+  // Where nobody reads any more, nobody else would hear of it.
+  finished.catch((error: unknown) => options.onError?.(error));
 
   try {
-    yield* queue.drain();
-    yield terminalEvent(input, await ending);
+    while (await queue.more()) {
+      for (const event of queue.take()) {
+        queue.release(event);
+        yield event;
+      }
+    }
+    await finished;
   } finally {
     if (!ended) {
       stop.abort(over);
@@ -64,13 +92,25 @@ export async function* runAgent(
   }
 }
 
+/** Why the signal aborts when a run ends with questions. */
+function waiting({ threadId, runId }: RunAgentInput, { open }: Interrupts): HeddleError {
+  const message = "The run has ended with a question; it goes on in a new run, with the answer.";
+  return new HeddleError("run-ended", message, { threadId, runId, interruptIds: open.map(({ id }) => id) });
+}
+
 /** Runs the agent's function, and tells how it ended. Never rejects. */
-async function settle(agent: Agent, context: RunContext, options: RunOptions): Promise<Ending> {
+async function settle(
+  agent: Agent,
+  context: RunContext,
+  scope: Scope,
+  asked: Promise<void>,
+  options: RunOptions,
+): Promise<Ending> {
   const { graceMs = 1000, onError } = options;
   const { signal } = context;
   if (signal.aborted) return { type: "cancelled" };
 
-  const run = (async () => agent.run(context))();
+  const run = perform(agent, context, scope);
   // Also hears an agent that fails after its grace, when nobody waits for it any more.
   run.catch((error: unknown) => {
     if (!isStop(error, signal)) onError?.(error);
@@ -78,7 +118,7 @@ async function settle(agent: Agent, context: RunContext, options: RunOptions): P
 
   const grace = graceAfter(signal, graceMs);
   try {
-    await Promise.race([run, grace.over]);
+    await Promise.race([run, grace.over, asked]);
   } catch (error) {
     if (!signal.aborted) return { type: "failed", error };
   } finally {
@@ -86,6 +126,21 @@ async function settle(agent: Agent, context: RunContext, options: RunOptions): P
   }
   return { type: signal.aborted ? "cancelled" : "finished" };
 }
+
+/** Calls the agent, and sends the events that it returns, if it does. */
+async function perform(agent: Agent, context: RunContext, scope: Scope): Promise<void> {
+  const result: unknown = await agent.run(context);
+  if (!isAsyncIterable(result)) return;
+  const { channel } = scope.run;
+  for await (const event of result) {
+    scope.forwarder.take(event);
+    if (scope.forwarder.end?.type === "RUN_ERROR") return;
+    await channel.room();
+  }
+}
+
+const isAsyncIterable = (value: unknown): value is AsyncIterable<Event> =>
+  typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 
 /** Whether an error is the agent's way of obeying the signal. */
 function isStop(error: unknown, signal: AbortSignal): boolean {
@@ -107,20 +162,4 @@ function graceAfter(signal: AbortSignal, graceMs: number): { readonly over: Prom
       clearTimeout(timer);
     },
   };
-}
-
-function terminalEvent({ threadId, runId }: RunAgentInput, ending: Ending): Event {
-  const timestamp = Date.now();
-  switch (ending.type) {
-    case "finished":
-      return runFinished({ threadId, runId, timestamp });
-    case "cancelled":
-      return runFinished({ threadId, runId, outcome: { type: "cancelled" }, timestamp });
-    case "failed": {
-      const { error } = ending;
-      const message = error instanceof Error ? error.message : String(error);
-      const code = error instanceof HeddleError ? error.code : "agent-failed";
-      return runError({ message: message === "" ? "The agent failed." : message, code, timestamp });
-    }
-  }
 }

@@ -1,0 +1,6 @@
+/**
+ * `heddle/adapters/ag-ui`: any agent that answers AG-UI over HTTP, in whatever language, as an agent of ours.
+ * Every line here is public.
+ */
+export { remoteAgent } from "./remote-agent.ts";
+export type { RemoteAgentOptions, RequestHeaders } from "./remote-agent.ts";

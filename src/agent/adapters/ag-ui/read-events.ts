@@ -1,0 +1,88 @@
+/**
+ * The answer of a remote agent as events of 1.0: decoded, older forms translated, enforced, and no faster than they are
+ * taken.
+ *
+ * A stream may replay earlier runs before the one that was asked for; here they become one run, since a terminal event
+ * is held until it is known to be the last: a RUN_STARTED after it takes it back, a late RUN_ERROR takes its place
+ * (R-LIFE-23, R-LIFE-24). A stream that ends with no terminal event is cut, never a success (R-TRAN-08).
+ */
+import { HeddleError, decodeSse, parseEvent } from "../../../protocol/index.ts";
+import type { Event, Frame, Warning } from "../../../protocol/index.ts";
+import { decodeBinary } from "../../../protocol/binary/index.ts";
+import { createNormaliseMemory, normaliseEvent } from "../../../protocol/dialects/index.ts";
+import { badFrame, cutStream } from "./failures.ts";
+import type { Remote } from "./failures.ts";
+import { readBytes } from "./read-bytes.ts";
+import type { ByteOptions, Progress } from "./read-bytes.ts";
+import type { RunResponse } from "./request-run.ts";
+
+/** How an answer is read. */
+export interface ReadOptions extends ByteOptions {
+  /** Largest frame. */
+  readonly maxFrameBytes: number;
+  /** Told what was translated or taken out. */
+  readonly onWarning: (warning: Warning) => void;
+}
+
+/** Reads an answer to its end. Throws `agent-stream-cut`, `agent-response-invalid`, `event-invalid`, or the reason. */
+export async function* readEvents(
+  { body, wire }: RunResponse,
+  options: ReadOptions,
+): AsyncGenerator<Event, void, undefined> {
+  const { remote, maxFrameBytes, onWarning } = options;
+  const progress: Progress = { ended: false };
+  const bytes = readBytes(body, options, progress);
+  const frames =
+    wire === "sse" ? decodeSse(bytes, { maxFrameBytes }) : decodeBinary(bytes, { maxFrameBytes, onWarning });
+  let began = false;
+  let last: Event | undefined;
+  for await (const event of readable(frames, options, progress)) {
+    if (event.type === "RUN_FINISHED" || event.type === "RUN_ERROR") {
+      last = event;
+      progress.ended = true;
+      continue;
+    }
+    const goesOn = event.type === "RUN_STARTED" && began;
+    began = true;
+    if (last !== undefined && !goesOn) yield last;
+    last = undefined;
+    progress.ended = false;
+    if (!goesOn) yield event;
+  }
+  if (last === undefined) throw cutStream(remote, "ended");
+  yield last;
+}
+
+/** Frames as events: what they hold is translated and enforced, what cannot be read is said in the agent's name. */
+async function* readable(
+  frames: AsyncGenerator<Frame, void, undefined>,
+  { remote, onWarning }: ReadOptions,
+  progress: Progress,
+): AsyncGenerator<Event, void, undefined> {
+  const memory = createNormaliseMemory();
+  try {
+    for await (const frame of frames) {
+      if (!("value" in frame)) continue;
+      const { values, warnings } = normaliseEvent(frame.value, memory);
+      for (const warning of warnings) onWarning(warning);
+      for (const value of values) {
+        const judged = parseEvent(value);
+        for (const warning of judged.warnings) onWarning(warning);
+        if (judged.value !== undefined) yield judged.value;
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof HeddleError) || !UNREADABLE.has(error.code)) throw error;
+    if (!progress.ended) throw frameFailure(remote, error);
+    // The run has ended already; some agents close with a frame of their own, such as `[DONE]`.
+    onWarning({ code: "unknown-event", path: "", message: `Dropped what follows the run: ${error.message}` });
+  }
+}
+
+const UNREADABLE: ReadonlySet<string> = new Set(["json-invalid", "frame-invalid", "limit-exceeded"]);
+
+/** A body that ends inside a protobuf frame is a cut, not a broken frame (R-PB-08). */
+const frameFailure = (remote: Remote, error: HeddleError): HeddleError =>
+  "reason" in error.details && error.details.reason === "truncated"
+    ? cutStream(remote, "ended", error)
+    : badFrame(remote, error);
