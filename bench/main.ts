@@ -4,14 +4,18 @@
  * for reading.
  */
 import { writeFileSync } from "node:fs";
+import { agentRows } from "./agent.ts";
 import { FULL, QUICK, reaches } from "./compare.ts";
 import type { Effort, Row } from "./compare.ts";
 import { draw } from "./draw.ts";
 import { protocolRows } from "./protocol.ts";
+import { storeRows } from "./store.ts";
 import { streamRows } from "./stream.ts";
 
 const SUITES: Readonly<Record<string, (effort: Effort) => readonly Row[] | Promise<readonly Row[]>>> = {
+  agent: agentRows,
   protocol: protocolRows,
+  store: storeRows,
   stream: streamRows,
 };
 

@@ -33,7 +33,10 @@ afterEach(() => {
 
 function run(args: readonly string[], env: Record<string, string> = {}): Running {
   const { HEDDLE_PORT: _port, HEDDLE_HOST: _host, ...inherited } = process.env;
-  const child = spawn(process.execPath, args, { env: { ...inherited, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, args, {
+    env: { ...inherited, HEDDLE_STORE: "memory:", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   running.add(child);
   const printed = { out: "", err: "" };
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => (printed.out += chunk));
@@ -73,6 +76,13 @@ async function listenAnywhere() {
   return { server, port };
 }
 
+const post = (url: string, runId: string, forwardedProps: object): Promise<Response> =>
+  fetch(`${url}/agents/load`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ threadId: "t", runId, messages: [], forwardedProps }),
+  });
+
 describe("heddle serve", () => {
   test("serves the load agent to the stock HttpAgent: 500 tokens, the exact text", async () => {
     const command = heddle(["serve", LOAD, "--port", "0"]);
@@ -89,20 +99,41 @@ describe("heddle serve", () => {
   test.each(["SIGINT", "SIGTERM"] as const)("%s closes cleanly, also while a run is watched", async (signal) => {
     const command = heddle(["serve", LOAD], { HEDDLE_PORT: "0", HEDDLE_HOST: "127.0.0.1" });
     const url = await ready(command);
-    const response = await fetch(`${url}/agents/load`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({
-        threadId: "t",
-        runId: "r",
-        messages: [],
-        forwardedProps: { tokens: 1000, intervalMs: 999 },
-      }),
-    });
+    const response = await post(url, "r", { tokens: 1000, intervalMs: 999 });
     command.child.kill(signal);
     expect(await response.text()).toMatch(/"outcome":\{"type":"cancelled"\}[^}]*\}\n\n$/);
     expect(await command.ended).toBe(0);
     expect(command.printed.err).toBe("");
+  });
+
+  test("keeps the log in a file: after kill -9 everything that was shown is there, and the thread goes on", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "heddle-cli-"));
+    const env = { HEDDLE_STORE: `sqlite:${join(folder, "heddle.db")}` };
+    const killed = heddle(["serve", LOAD, "--port", "0"], env);
+    const url = await ready(killed);
+    await (await post(url, "r1", { tokens: 200 })).text();
+    const cut = await post(url, "r2", { tokens: 1000, intervalMs: 2 });
+    let seen = "";
+    const reading = (async (): Promise<void> => {
+      for await (const chunk of cut.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        seen += chunk;
+        if (seen.includes(" t20")) killed.child.kill("SIGKILL");
+      }
+    })();
+    await expect(reading).rejects.toThrow("terminated");
+    await killed.ended;
+    const again = heddle(["serve", LOAD, "--port", "0"], env);
+    const back = await ready(again);
+    const log = await (await fetch(`${back}/threads/t/events?run=r2`)).text();
+    expect(log.startsWith(seen.slice(0, seen.lastIndexOf("\n\n") + 2))).toBe(true);
+    expect(log).toMatch(/"code":"worker-lost"[^\n]*\n\n$/);
+    expect(await (await post(back, "r3", { tokens: 3 })).text()).toContain('"type":"RUN_FINISHED"');
+    const second = heddle(["serve", LOAD, "--port", "0"], env);
+    expect(await second.ended).toBe(1);
+    expect(second.printed.err).toContain("store-locked");
+    again.child.kill("SIGTERM");
+    expect(await again.ended).toBe(0);
+    await rm(folder, { recursive: true });
   });
 
   test("takes the next port where 5000 is taken and was not asked for, and says so", async () => {

@@ -47,6 +47,7 @@ const PINNED: readonly (readonly [ErrorCode, number, boolean])[] = [
 /** Agreed codes whose raisers are being built: each moves up when a test raises it. */
 const COMING: readonly (readonly [ErrorCode, number, boolean])[] = [
   ["cursor-trimmed", 410, false],
+  ["thread-exists", 409, false],
   ["import-invalid", 400, false],
   ["run-fenced", 409, false],
   ["batch-gap", 409, false],
@@ -96,7 +97,7 @@ const broken = defineAgent({
 /** A store whose disk is gone. */
 const deadStore = (): Store => ({
   ...memoryStore(),
-  tail: () => Promise.reject(new Error("the disk is gone")),
+  thread: () => Promise.reject(new Error("the disk is gone")),
 });
 
 let server: Served;

@@ -8,7 +8,8 @@ const written = [...readFileSync("PROTOCOL.md", "utf8").matchAll(/^- \*\*([A-Z-]
   ([, id]) => id ?? "",
 );
 const cited = new Map<string, string[]>();
-for (const file of globSync(["src/**/*.test.ts", "test/**/*.test.ts"])) {
+// Cases of the store's contract kit are run by the tests of each store, under the titles that they have in the kit.
+for (const file of globSync(["src/**/*.test.ts", "src/testing/store-contract/*-cases.ts", "test/**/*.test.ts"])) {
   for (const [id] of readFileSync(file, "utf8").matchAll(CLAUSE)) cited.set(id, [...(cited.get(id) ?? []), file]);
 }
 

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { loadAgents } from "./load-agents.ts";
 import { main } from "./main.ts";
-import { readHost, readPort } from "./settings.ts";
+import { storeOf } from "./open-store.ts";
+import { DEFAULT_STORE, readHost, readPort, readStore } from "./settings.ts";
 
 let out = "";
 let err = "";
@@ -38,7 +39,8 @@ describe("commands", () => {
 
   test("serve --help names every option", async () => {
     expect(await main(["serve", "--help"], {})).toBe(0);
-    for (const word of ["--port", "--host", "--no-auth", "HEDDLE_PORT", "HEDDLE_HOST"]) expect(out).toContain(word);
+    for (const word of ["--port", "--host", "--store", "--no-auth", "HEDDLE_PORT", "HEDDLE_HOST", "HEDDLE_STORE"])
+      expect(out).toContain(word);
   });
 
   test("--version is the package's", async () => {
@@ -59,6 +61,8 @@ describe("commands", () => {
     ],
     ["a wrong variable", ["serve"], { HEDDLE_PORT: "70000" }, 'HEDDLE_PORT is "70000"'],
     ["a wrong host", ["serve"], { HEDDLE_HOST: "a b" }, 'HEDDLE_HOST is "a b"'],
+    ["a wrong store", ["serve"], { HEDDLE_STORE: "heddle.db" }, 'HEDDLE_STORE is "heddle.db": expected memory:'],
+    ["a store without a file", ["serve", "--store", "sqlite:"], {}, '--store is "sqlite:": expected'],
     ["a host that others can reach", ["serve", "--host", "0.0.0.0"], {}, "no authentication"],
     ["a file that is not there", ["serve", "nowhere.ts"], {}, "no file nowhere.ts"],
   ])("%s is misuse", async (_, args, env, sentence) => {
@@ -87,6 +91,36 @@ describe("settings", () => {
     expect(readPort(undefined, { HEDDLE_PORT: "" })).toBeUndefined();
     expect(readHost("::1", { HEDDLE_HOST: "localhost" })).toBe("::1");
     expect(readHost(undefined, {})).toBeUndefined();
+  });
+
+  test("a store is kept in a file of this folder unless something else is said", () => {
+    expect(readStore("memory:", { HEDDLE_STORE: "sqlite:x" })).toEqual({ setting: "--store", value: "memory:" });
+    expect(readStore(undefined, { HEDDLE_STORE: "sqlite:x" })).toEqual({ setting: "HEDDLE_STORE", value: "sqlite:x" });
+    expect(readStore(undefined, { HEDDLE_STORE: "" })).toEqual({ setting: "HEDDLE_STORE", value: DEFAULT_STORE });
+    expect(DEFAULT_STORE).toBe("sqlite:heddle.db");
+  });
+
+  test.each(["", "memory", "sqlite:", "mysql://localhost/x", "postgres:x", "postgres://a:secret@h:port/x"])(
+    "%j names no store, and what it may hold is not shown",
+    async (value) => {
+      const opening = storeOf({ setting: "HEDDLE_STORE", value });
+      await expect(opening).rejects.toMatchObject({ code: "config-invalid", details: { setting: "HEDDLE_STORE" } });
+      await expect(opening).rejects.not.toThrow("secret");
+    },
+  );
+
+  test.each(["memory:", "sqlite:FOLDER/heddle.db"])("%s is a store that can be opened", async (value) => {
+    const folder = await mkdtemp(join(tmpdir(), "heddle-cli-"));
+    folders.push(folder);
+    const store = await storeOf({ setting: "HEDDLE_STORE", value: value.replace("FOLDER", folder) });
+    await store.open();
+    expect(await store.thread({ tenant: "default", threadId: "t1" })).toBeUndefined();
+    await store.close();
+  });
+
+  test("a database is not called before it is needed", async () => {
+    const store = await storeOf({ setting: "HEDDLE_STORE", value: "postgres://nobody@127.0.0.1:1/nothing" });
+    await expect(store.close()).resolves.toBeUndefined();
   });
 
   test.each(["", "-1", "1.5", "0x10", "65536", " 1", "1e3", "٣"])("%j is no port", (value) => {

@@ -8,12 +8,14 @@ import { HeddleError } from "../protocol/index.ts";
 import { conformanceCommand } from "./conformance-command.ts";
 import { serveCommand } from "./serve-command.ts";
 import type { Environment } from "./settings.ts";
+import { threadsCommand } from "./threads-command.ts";
 
 const HELP = `Usage: heddle <command> [options]
 
 Commands:
   serve [agent.ts …]   Serve agents over HTTP
   conformance <dir>    Run AG-UI's conformance fixtures
+  threads <what>       List, show, export, import and delete threads
 
 Options:
   --help               Show this help; "heddle <command> --help" shows a command's
@@ -30,6 +32,8 @@ export async function main(args: readonly string[], env: Environment): Promise<n
         return await serveCommand(rest, env);
       case "conformance":
         return await conformanceCommand(rest);
+      case "threads":
+        return await threadsCommand(rest, env);
       case "--help":
       case "-h":
       case "help":

@@ -5,7 +5,8 @@ import { parseArgs } from "node:util";
 import { DEFAULT_HOST, DEFAULT_PORT, serve } from "../server/fastify/index.ts";
 import type { Served } from "../server/fastify/index.ts";
 import { loadAgents } from "./load-agents.ts";
-import { readHost, readPort } from "./settings.ts";
+import { storeOf } from "./open-store.ts";
+import { DEFAULT_STORE, readHost, readPort, readStore } from "./settings.ts";
 import type { Environment } from "./settings.ts";
 
 const HELP = `Usage: heddle serve [agent.ts …] [options]
@@ -16,10 +17,12 @@ Options:
   --port N       Port to listen on; 0 for any free one.
                  Default ${DEFAULT_PORT}, or the next free one. Also HEDDLE_PORT
   --host H       Host to listen on. Default ${DEFAULT_HOST}. Also HEDDLE_HOST
+  --store S      Where the log is kept: memory:, sqlite:<file> or postgres://…
+                 Default ${DEFAULT_STORE}. Also HEDDLE_STORE
   --no-auth      Allow a host that others can reach. There is no authentication yet
   --help         Show this help
 
-Flags win over the environment. The log is kept in memory and is gone when the server stops.`;
+Flags win over the environment.`;
 
 /** Runs the command until SIGINT or SIGTERM. */
 export async function serveCommand(args: readonly string[], env: Environment): Promise<number> {
@@ -29,6 +32,7 @@ export async function serveCommand(args: readonly string[], env: Environment): P
     options: {
       port: { type: "string" },
       host: { type: "string" },
+      store: { type: "string" },
       "no-auth": { type: "boolean" },
       help: { type: "boolean", short: "h" },
     },
@@ -39,13 +43,18 @@ export async function serveCommand(args: readonly string[], env: Environment): P
   }
   const port = readPort(values.port, env);
   const host = readHost(values.host, env);
-  const agents = await loadAgents(positionals);
-  const stopped = stopSignal();
-  const server = await serve({ agents, port, host, noAuth: values["no-auth"] });
-  const names = agents.map(({ name }) => name);
-  console.log(readyLine(server, names));
-  await stopped;
-  await server.close();
+  const store = await storeOf(readStore(values.store, env));
+  try {
+    const agents = await loadAgents(positionals);
+    const stopped = stopSignal();
+    const server = await serve({ agents, port, host, store, noAuth: values["no-auth"] });
+    const names = agents.map(({ name }) => name);
+    console.log(readyLine(server, names));
+    await stopped;
+    await server.close();
+  } finally {
+    await store.close();
+  }
   return 0;
 }
 

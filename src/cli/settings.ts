@@ -24,18 +24,30 @@ export function readHost(flag: string | undefined, env: Environment): string | u
   throw wrongValue(found, "a host name or an IP address");
 }
 
-interface Found {
+/** Where the log is kept. What it names is judged by whoever opens it. */
+export function readStore(flag: string | undefined, env: Environment): Setting {
+  return find("--store", flag, "HEDDLE_STORE", env) ?? { setting: "HEDDLE_STORE", value: DEFAULT_STORE };
+}
+
+/** Where the log is kept where nothing else is said. */
+export const DEFAULT_STORE = "sqlite:heddle.db";
+
+/** A setting that was found. */
+export interface Setting {
+  /** The flag or the variable. */
   readonly setting: string;
+  /** What it holds. */
   readonly value: string;
 }
 
-function find(flagName: string, flag: string | undefined, name: string, env: Environment): Found | undefined {
+function find(flagName: string, flag: string | undefined, name: string, env: Environment): Setting | undefined {
   if (flag !== undefined) return { setting: flagName, value: flag };
   const value = env[name];
   return value === undefined || value === "" ? undefined : { setting: name, value };
 }
 
-function wrongValue({ setting, value }: Found, expected: string): HeddleError {
+/** The error for a setting that holds something else than expected. */
+export function wrongValue({ setting, value }: Setting, expected: string): HeddleError {
   const received = JSON.stringify(value);
   const message = `${setting} is ${received}: expected ${expected}.`;
   return new HeddleError("config-invalid", message, { setting, expected, received });

@@ -57,6 +57,8 @@ export const ERRORS = {
   "address-unavailable": { status: 500, retryable: true },
   /** The events after the cursor were dropped by retention; the compacted run is what is left of them. */
   "cursor-trimmed": { status: 410 },
+  /** There is a thread of this id already. */
+  "thread-exists": { status: 409 },
   /** A line of the export cannot be read back; nothing of it was imported. */
   "import-invalid": { status: 400 },
   /** The run belongs to another worker now, or has ended: whoever wrote here has to stop. */

@@ -1,13 +1,18 @@
 /**
  * Attaching: following a thread or one of its runs from a cursor.
  *
- * One loop: read a page after the cursor, hand it on, and wait when there is nothing. What a viewer has not taken
- * stays in the log, so a slow viewer costs a page and never holds up the run. The loop for thousands of viewers
- * (hub, ring, encode once) replaces this one.
+ * What is asked for is checked once, at the beginning; from then on a viewer follows. What it has not taken stays in the
+ * log, so a slow one costs no more than the chunk that it has, and never holds up the run.
  */
 import { HeddleError } from "../protocol/index.ts";
-import type { LoggedEvent, Store } from "../store/index.ts";
-import type { Run, Runs } from "./runs.ts";
+import type { Event } from "../protocol/index.ts";
+import { formatCursor, readCursor } from "../store/index.ts";
+import type { RunInfo, Store, ThreadInfo, ThreadKey } from "../store/index.ts";
+import type { Hubs } from "./hubs.ts";
+import { WHOLE_THREAD, onlyRun } from "./view.ts";
+import type { Encoding } from "./view.ts";
+import { Viewer } from "./viewer.ts";
+import type { Path } from "./viewer.ts";
 
 /** What to follow, and from where. */
 export interface AttachOptions {
@@ -21,62 +26,102 @@ export interface AttachOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What a viewer gets. */
+/** One event of a log, as a viewer gets it. */
+export interface LoggedEvent {
+  /** Position in the log, from 1. */
+  readonly seq: number;
+  /** The position as clients see it. */
+  readonly cursor: string;
+  /** The run that it belongs to. */
+  readonly runId: string;
+  /** The event. */
+  readonly event: Event;
+}
+
+/** What a viewer gets: events or frames, whichever is asked for, once. Every one of them is in the log already. */
 export interface Attachment {
   /** True where the run has ended and nothing of it lies after the cursor. */
   readonly finished: boolean;
-  /** The events, each with its cursor. Every one of them is in the log already. */
+  /** The events, each with its cursor. */
   readonly events: AsyncIterable<LoggedEvent>;
+  /** The same in a form for the wire, several events at a time. The bytes are shared with other viewers. */
+  frames(encoding: Encoding): AsyncIterableIterator<Uint8Array>;
 }
 
-/** Checks thread, cursor and run, and opens the loop. Throws `thread-unknown`, `cursor-invalid` or `run-unknown`. */
-export async function attach(
-  store: Store,
-  runs: Runs,
-  threadId: string,
-  options: AttachOptions,
-  closing: AbortSignal,
-): Promise<Attachment> {
+/**
+ * Checks thread, cursor and run, and opens the loop. Throws `thread-unknown`, `run-unknown`, `cursor-invalid`, and
+ * `cursor-trimmed` where what is asked for is not all there any more.
+ */
+export async function attach(store: Store, hubs: Hubs, key: ThreadKey, options: AttachOptions): Promise<Attachment> {
   const { after, runId } = options;
-  await store.read(threadId, { after, limit: 1 });
-  if (runId === undefined)
-    return { finished: false, events: follow(store, threadId, after, undefined, options, closing) };
-
-  const run = runs.get(threadId, runId);
-  if (run === undefined) throw new HeddleError("run-unknown", "The thread has no such run.", { threadId, runId });
-  // Cursors of one log sort by position: nothing of the run lies before its own beginning.
-  const from = after === undefined || (run.after !== undefined && run.after > after) ? run.after : after;
-  const finished = run.over.aborted && from !== undefined && run.newest !== undefined && from >= run.newest;
-  return { finished, events: follow(store, threadId, from, run, options, closing) };
+  const thread = await store.thread(key);
+  if (thread === undefined) throw unknownThread(key);
+  const afterSeq = after === undefined ? 0 : readCursor(after, thread);
+  const run = runId === undefined ? undefined : await knownRun(store, key, runId);
+  const path = pathOf(thread, run, afterSeq, options);
+  const view = (): Viewer => new Viewer(hubs, thread, path);
+  return {
+    finished: run?.end !== undefined && path.afterSeq >= path.untilSeq,
+    get events() {
+      return eventsOf(view());
+    },
+    frames: (encoding) => framesOf(view(), encoding),
+  };
 }
 
-async function* follow(
-  store: Store,
-  threadId: string,
-  after: string | undefined,
-  run: Run | undefined,
-  options: AttachOptions,
-  closing: AbortSignal,
-): AsyncGenerator<LoggedEvent, void, undefined> {
-  const gone = options.signal;
-  const wakers = [closing, gone, run?.over].filter((signal) => signal !== undefined);
-  const wake = AbortSignal.any(wakers);
-  let cursor = after;
-  for (;;) {
-    // Asked before the page is read: a run that ends in between still has its last page read.
-    const complete = run?.over.aborted === true || closing.aborted || options.follow === false;
-    const page = await store.read(threadId, { after: cursor });
-    for (const logged of page) {
-      cursor = logged.cursor;
-      if (run !== undefined && logged.runId !== run.input.runId) continue;
-      yield logged;
-      if (run !== undefined && isTerminal(logged)) return;
+function pathOf(thread: ThreadInfo, run: RunInfo | undefined, afterSeq: number, options: AttachOptions): Path {
+  const { follow: live = true, signal } = options;
+  // Nothing of a run lies before its beginning.
+  const from = run === undefined ? afterSeq : Math.max(afterSeq, run.firstSeq - 1);
+  // The beginning of a log may have been dropped too.
+  readCursor(formatCursor(thread.logId, from), { ...thread, tail: Infinity });
+  const ended = run?.end === undefined ? Infinity : run.lastSeq;
+  return {
+    afterSeq: from,
+    untilSeq: live ? ended : Math.min(ended, thread.tail),
+    selection: run === undefined ? WHOLE_THREAD : onlyRun(run.runId),
+    runId: run?.runId,
+    signal,
+  };
+}
+
+async function* eventsOf(viewer: Viewer): AsyncGenerator<LoggedEvent, void, undefined> {
+  for await (const { logId, events } of viewer) {
+    for (const { seq, runId, json } of events) {
+      const event: Event = JSON.parse(json);
+      yield { seq, cursor: formatCursor(logId, seq), runId, event };
     }
-    if (gone?.aborted === true) return;
-    if (page.length > 0) continue;
-    if (complete) return;
-    await store.wait(threadId, cursor, wake);
   }
 }
 
-const isTerminal = ({ event }: LoggedEvent): boolean => event.type === "RUN_FINISHED" || event.type === "RUN_ERROR";
+/** By hand as the viewer is: one that waits keeps hold of nothing. */
+function framesOf(viewer: Viewer, encoding: Encoding): AsyncIterableIterator<Uint8Array, undefined> {
+  return {
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    async next() {
+      for (;;) {
+        const { done, value } = await viewer.next();
+        if (done === true) return { done, value };
+        const bytes = value.encode(encoding);
+        // A form may have nothing to say about an event.
+        if (bytes.length > 0) return { done: false, value: bytes };
+      }
+    },
+    async return() {
+      await viewer.return();
+      return { done: true, value: undefined };
+    },
+  };
+}
+
+async function knownRun(store: Store, key: ThreadKey, runId: string): Promise<RunInfo> {
+  const run = await store.run({ ...key, runId });
+  if (run !== undefined) return run;
+  throw new HeddleError("run-unknown", "The thread has no such run.", { threadId: key.threadId, runId });
+}
+
+function unknownThread({ threadId }: ThreadKey): HeddleError {
+  return new HeddleError("thread-unknown", "There is no such thread: it begins with its first run.", { threadId });
+}

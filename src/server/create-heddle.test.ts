@@ -1,15 +1,16 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
 import { defineAgent } from "../agent/index.ts";
-import type { Agent, RunContext } from "../agent/index.ts";
-import { memoryStore } from "../store/index.ts";
-import type { LoggedEvent, Store } from "../store/index.ts";
-import { createHeddle } from "./index.ts";
-import type { AttachOptions, Heddle, HeddleOptions } from "./index.ts";
+import type { Agent } from "../agent/index.ts";
+import { foldBranch, memoryStore } from "../store/index.ts";
+import type { Lease, RunKey, Store } from "../store/index.ts";
+import { view } from "../stream/index.ts";
+import { DEFAULT_TENANT, SSE, createHeddle } from "./index.ts";
+import type { AttachOptions, Encoding, Heddle, HeddleOptions, LoggedEvent } from "./index.ts";
 
 const body = (runId = "r1", threadId = "t1"): object => ({ threadId, runId, messages: [] });
 
-const agentOf = (run: (context: RunContext) => Promise<void> | void, name = "test"): Agent =>
-  defineAgent({ name, run });
+const agentOf = (run: Agent["run"], name = "test"): Agent => defineAgent({ name, run });
 
 /** Writes `a`, waits for the gate, writes `b`. */
 function gatedAgent(): { readonly agent: Agent; open(): void } {
@@ -23,6 +24,8 @@ function gatedAgent(): { readonly agent: Agent; open(): void } {
   });
   return { agent, open: () => gate.resolve() };
 }
+
+const keyOf = (runId: string): RunKey => ({ tenant: DEFAULT_TENANT, threadId: "t1", runId });
 
 async function collect(heddle: Heddle, options?: AttachOptions): Promise<LoggedEvent[]> {
   const { events } = await heddle.attach("t1", options);
@@ -73,11 +76,11 @@ describe("starting", () => {
   test("joins a run that is just starting only when it can be watched", async () => {
     const inner = memoryStore();
     const commit = Promise.withResolvers<void>();
-    const append: Store["append"] = async (...batch) => {
+    const claim: Store["claim"] = async (request) => {
       await commit.promise;
-      return inner.append(...batch);
+      return inner.claim(request);
     };
-    const heddle = createHeddle({ store: { ...inner, append }, agents: [agentOf(() => {})] });
+    const heddle = createHeddle({ store: { ...inner, claim }, agents: [agentOf(() => {})] });
     const starting = heddle.start("test", body());
     const watching = heddle.start("test", body()).then(() => collect(heddle, { runId: "r1" }));
     const early = heddle.attach("t1", { runId: "r1" });
@@ -123,19 +126,17 @@ describe("attaching", () => {
   test("HTTP-RUN-2: shows an event only after the log has it", async () => {
     const inner = memoryStore();
     const [reached, commit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const append: Store["append"] = async (threadId, runId, events) => {
-      if (events[0].type === "TEXT_MESSAGE_CONTENT") {
-        reached.resolve();
-        await commit.promise;
-      }
-      return inner.append(threadId, runId, events);
+    const append: Store["append"] = async (batches) => {
+      reached.resolve();
+      await commit.promise;
+      return inner.append(batches);
     };
     const agents = [agentOf(({ emit }) => void emit.text().write("x"))];
     const heddle = createHeddle({ store: { ...inner, append }, agents });
     await heddle.start("test", body());
     await reached.promise;
     // The agent has said it and the log is about to have it: nobody may see it yet.
-    expect((await collect(heddle, { follow: false })).at(-1)?.event.type).toBe("TEXT_MESSAGE_START");
+    expect((await collect(heddle, { follow: false })).map(({ event }) => event.type)).toEqual(["RUN_STARTED"]);
     const watching = collect(heddle, { runId: "r1" });
     commit.resolve();
     expect(textOf(await watching)).toBe("x");
@@ -222,30 +223,32 @@ describe("failing and closing", () => {
     expect(onError).toHaveBeenCalledExactlyOnceWith(boom, expect.objectContaining({ input: body() }));
   });
 
-  test("a log that fails cuts the viewers instead of letting them wait", async () => {
+  test("a log that fails once ends the run, and says so to its viewers", async () => {
     const inner = memoryStore();
     let appends = 0;
-    const append: Store["append"] = async (...batch) => {
-      if (++appends === 3) throw new Error("disk full");
-      return inner.append(...batch);
+    const append: Store["append"] = async (batches) => {
+      if (++appends === 1) throw new Error("disk full");
+      return inner.append(batches);
     };
     const onError = vi.fn<NonNullable<HeddleOptions["onError"]>>();
     const agents = [agentOf(({ emit }) => void emit.text().write("x"))];
     const heddle = createHeddle({ store: { ...inner, append }, agents, onError });
     await heddle.start("test", body());
     const seen = await collect(heddle, { runId: "r1" });
-    expect(seen.map(({ event }) => event.type)).toEqual(["RUN_STARTED", "TEXT_MESSAGE_START"]);
-    expect(onError).toHaveBeenCalledOnce();
+    expect(seen.map(({ event }) => event.type)).toEqual(["RUN_STARTED", "RUN_ERROR"]);
+    expect(seen.at(-1)?.event).toMatchObject({ code: "worker-lost" });
+    expect(onError).toHaveBeenCalledExactlyOnceWith(new Error("disk full"), expect.anything());
+    expect((await heddle.start("test", body("r2"))).joined).toBe(false);
   });
 
   test("a log that fails at once refuses the run, which can then be tried again", async () => {
     const inner = memoryStore();
     let broken = true;
-    const append: Store["append"] = async (...batch) => {
+    const claim: Store["claim"] = async (request) => {
       if (broken) throw new Error("disk full");
-      return inner.append(...batch);
+      return inner.claim(request);
     };
-    const heddle = createHeddle({ store: { ...inner, append }, agents: [agentOf(() => {})], onError: () => {} });
+    const heddle = createHeddle({ store: { ...inner, claim }, agents: [agentOf(() => {})] });
     await expect(heddle.start("test", body())).rejects.toThrow("disk full");
     broken = false;
     expect((await heddle.start("test", body())).joined).toBe(false);
@@ -270,5 +273,250 @@ describe("failing and closing", () => {
       expect(textOf(seen)).toBe("a");
       expect(seen.at(-1)?.event).toMatchObject({ type: "RUN_FINISHED", outcome: { type: "cancelled" } });
     }
+  });
+});
+
+describe("closing waits", () => {
+  test("for a run that is just starting, which is then cancelled", async () => {
+    const inner = memoryStore();
+    const [reached, commit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const claim: Store["claim"] = async (request) => {
+      reached.resolve();
+      await commit.promise;
+      return inner.claim(request);
+    };
+    const { agent } = gatedAgent();
+    const heddle = createHeddle({ store: { ...inner, claim }, agents: [agent] });
+    const starting = heddle.start("test", body());
+    await reached.promise;
+    const closed = heddle.close();
+    commit.resolve();
+    await closed;
+    expect((await starting).joined).toBe(false);
+    expect(await inner.run(keyOf("r1"))).toMatchObject({ status: "cancelled" });
+  });
+
+  test("for what is still to be made of runs that have ended", async () => {
+    const inner = memoryStore();
+    const settle: Store["settle"] = async (key, settlement) => {
+      for (let turn = 0; turn < 20; turn++) await nextTurn();
+      return inner.settle(key, settlement);
+    };
+    const heddle = createHeddle({ store: { ...inner, settle }, agents: [agentOf(() => {})] });
+    await heddle.start("test", body());
+    await collect(heddle, { runId: "r1" });
+    await heddle.close();
+    expect(await inner.run(keyOf("r1"))).toMatchObject({ settled: true });
+  });
+});
+
+describe("one encoding for all", () => {
+  test("what many viewers follow is encoded once, and what they get is the same bytes", async () => {
+    const { agent, open } = gatedAgent();
+    const heddle = createHeddle({ agents: [agent] });
+    await heddle.start("test", body());
+    const encoded: number[] = [];
+    const counting: Encoding = {
+      ...SSE,
+      encode(event, cursor) {
+        encoded.push(event.seq);
+        return SSE.encode(event, cursor);
+      },
+    };
+    // Some follow the run, some the thread: as long as only this run speaks, it is the same.
+    const early = await collect(heddle, { follow: false });
+    const after = early.at(-1)?.cursor;
+    const gone = new AbortController();
+    const viewers = await Promise.all(
+      Array.from({ length: 40 }, async (_, index) => {
+        const options = index % 2 === 0 ? { after, runId: "r1" } : { after, signal: gone.signal };
+        const { frames } = await heddle.attach("t1", options);
+        return frames(counting)[Symbol.asyncIterator]();
+      }),
+    );
+    const first = viewers.map((viewer) => viewer.next());
+    open();
+    const chunks = await Promise.all(first);
+    expect(new Set(chunks.map(({ value }) => value)).size).toBe(1);
+    await collect(heddle, { runId: "r1" });
+    gone.abort();
+    for (const viewer of viewers) while ((await viewer.next()).done !== true) continue;
+    expect(encoded.toSorted((a, b) => a - b)).toEqual([...new Set(encoded)].toSorted((a, b) => a - b));
+    expect(encoded).toContain(early.length + 1);
+  });
+});
+
+describe("the log behind the runs", () => {
+  test("a run continues the one before, and its branch holds what all of them said", async () => {
+    const store = memoryStore();
+    const says = agentOf(({ emit, input }) => void emit.text().write(input.runId));
+    const heddle = createHeddle({ store, agents: [says] });
+    for (const runId of ["r1", "r2", "r3"]) {
+      await heddle.start("test", body(runId));
+      const [started] = await collect(heddle, { runId });
+      const before = { r1: {}, r2: { parent: "r1", kind: "continue" }, r3: { parent: "r2", kind: "continue" } };
+      expect(started?.event).toMatchObject({ metadata: { heddle: { lineage: Reflect.get(before, runId) } } });
+    }
+    expect((await store.branch(keyOf("r3"))).map(({ runId }) => runId)).toEqual(["r1", "r2", "r3"]);
+    const { messages } = view((await foldBranch(store, keyOf("r3"))).state.reduce);
+    expect(messages.map(({ content }) => content)).toEqual(["r1", "r2", "r3"]);
+    await heddle.close();
+    // Settled, and the store is still open: it is not the server's own.
+    expect(await store.unsettled()).toEqual([]);
+    expect(await store.compacted(keyOf("r2"))).not.toHaveLength(0);
+    expect((await store.snapshot(keyOf("r2")))?.runId).toBe("r2");
+  });
+
+  test("a long run leaves a snapshot before it ends", async () => {
+    const inner = memoryStore();
+    const kept = Promise.withResolvers<number>();
+    const gate = Promise.withResolvers<void>();
+    const saveSnapshot: Store["saveSnapshot"] = async (key, snapshot) => {
+      await inner.saveSnapshot(key, snapshot);
+      kept.resolve(snapshot.seq);
+    };
+    const agents = [
+      agentOf(async ({ emit }) => {
+        const reply = emit.text();
+        for (let index = 0; index < 2500; index++) await reply.write("x");
+        await gate.promise;
+      }),
+    ];
+    const heddle = createHeddle({ store: { ...inner, saveSnapshot }, agents });
+    await heddle.start("test", body());
+    const seq = await kept.promise;
+    expect(await inner.run(keyOf("r1"))).toMatchObject({ status: "running" });
+    expect(await inner.snapshot(keyOf("r1"))).toMatchObject({ runId: "r1", seq });
+    gate.resolve();
+    await heddle.close();
+  });
+
+  test("opening ends what a lost process left, and settles it", async () => {
+    const store = memoryStore();
+    const started = JSON.stringify({ type: "RUN_STARTED", threadId: "t1", runId: "r1" });
+    await store.claim({ ...keyOf("r1"), agent: "test", leaseMs: 0, events: [started] });
+    const heddle = createHeddle({ store, agents: [agentOf(() => {})] });
+    await heddle.open();
+    expect((await collect(heddle, { runId: "r1" })).at(-1)?.event).toMatchObject({ code: "worker-lost" });
+    expect((await heddle.start("test", body("r2"))).joined).toBe(false);
+    await heddle.close();
+    expect(await store.unsettled()).toEqual([]);
+  });
+
+  test("a store of one's own is closed with the server, and one that was given is not", async () => {
+    const own = createHeddle({ agents: [agentOf(() => {})] });
+    await own.start("test", body());
+    await own.close();
+    await expect(own.attach("t1")).rejects.toMatchObject({ code: "store-closed" });
+    const store = memoryStore();
+    await createHeddle({ agents: [], store }).close();
+    await expect(store.open()).resolves.toBeUndefined();
+  });
+
+  test("a store that cannot be opened is tried again", async () => {
+    const inner = memoryStore();
+    let broken = true;
+    const open: Store["open"] = () => (broken ? Promise.reject(new Error("not yet")) : inner.open());
+    const heddle = createHeddle({ store: { ...inner, open }, agents: [agentOf(() => {})] });
+    await expect(heddle.start("test", body())).rejects.toThrow("not yet");
+    broken = false;
+    expect((await heddle.start("test", body())).joined).toBe(false);
+  });
+});
+
+/** The same log for another server, to which this part of the hints is lost. */
+const deaf = (store: Store, hears: (call: number) => boolean): Store => {
+  let calls = 0;
+  return { ...store, watch: (key, watcher) => store.watch(key, () => hears(calls++) && watcher()) };
+};
+
+describe("two servers on one log", () => {
+  test.each<[string, (call: number) => boolean]>([
+    ["no", () => false],
+    ["every other", (call) => call % 2 === 0],
+    ["every", () => true],
+  ])("viewers on either see identical streams where the other server hears %s hint", async (_, hears) => {
+    const store = memoryStore();
+    const talks = agentOf(async ({ emit }) => {
+      const reply = emit.text();
+      for (let index = 0; index < 1500; index++) await reply.write(`${index} `);
+    });
+    const one = createHeddle({ store, agents: [talks] });
+    const two = createHeddle({ store: deaf(store, hears), agents: [talks], pollMs: 8 });
+    await one.start("test", body());
+    expect((await two.start("test", body())).joined).toBe(true);
+    const [here, there, late] = await Promise.all([
+      collect(one, { runId: "r1" }),
+      collect(two, { runId: "r1" }),
+      collect(two, { runId: "r1" }),
+    ]);
+    expect(here).toHaveLength(1504);
+    expect(there).toEqual(here);
+    expect(late).toEqual(here);
+    await Promise.all([one.close(), two.close()]);
+  });
+
+  test("a run whose process stalls is ended by the other, and its agent is stopped when it comes back", async () => {
+    const inner = memoryStore();
+    const running = Promise.withResolvers<AbortSignal>();
+    let stalled: Promise<void> | undefined;
+    const back = Promise.withResolvers<void>();
+    const stalling: Store = {
+      ...inner,
+      append: async (batches) => {
+        await stalled;
+        return inner.append(batches);
+      },
+      heartbeat: async (leases: readonly Lease[]) => {
+        await stalled;
+        return inner.heartbeat(leases);
+      },
+    };
+    const waits = agentOf(async ({ emit, signal }) => {
+      emit
+        .text()
+        .write("a")
+        .catch(() => undefined);
+      running.resolve(signal);
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    });
+    const onError = vi.fn<NonNullable<HeddleOptions["onError"]>>();
+    const times = { leaseMs: 500, heartbeatMs: 20, reapMs: 20, pollMs: 8 };
+    const one = createHeddle({ store: stalling, agents: [waits], onError, ...times, reapMs: 60_000 });
+    const two = createHeddle({ store: inner, agents: [waits], ...times });
+    await one.start("test", body());
+    const signal = await running.promise;
+    stalled = back.promise;
+    const seen = await collect(two, { runId: "r1" });
+    expect(seen.at(-1)?.event).toMatchObject({ type: "RUN_ERROR", code: "worker-lost" });
+    expect(await collect(one, { runId: "r1" })).toEqual(seen);
+    expect(signal.aborted).toBe(false);
+    back.resolve();
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    expect(signal.reason).toMatchObject({ code: "run-fenced" });
+    await one.close();
+    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: "run-fenced" }), expect.anything());
+    expect(await collect(two, { runId: "r1" })).toEqual(seen);
+    await two.close();
+  });
+
+  test("a stop that is asked for anywhere reaches the agent", async () => {
+    const store = memoryStore();
+    const { agent } = gatedAgent();
+    const heddle = createHeddle({ store, agents: [agent], heartbeatMs: 5 });
+    await heddle.start("test", body());
+    const watching = collect(heddle, { runId: "r1" });
+    await store.requestStop(keyOf("r1"));
+    expect((await watching).at(-1)?.event).toMatchObject({ type: "RUN_FINISHED", outcome: { type: "cancelled" } });
+  });
+
+  test("of two that start a run at once, one does, and the other says who", async () => {
+    const store = memoryStore();
+    const { agent } = gatedAgent();
+    const servers = [0, 1].map(() => createHeddle({ store, agents: [agent] }));
+    const answers = await Promise.allSettled(servers.map((server, index) => server.start("test", body(`r${index}`))));
+    const refused = answers.filter(({ status }) => status === "rejected");
+    expect(refused).toMatchObject([{ reason: { code: "thread-busy" } }]);
+    await Promise.all(servers.map((server) => server.close()));
   });
 });

@@ -1,16 +1,22 @@
 /**
  * Runs: started once, and then on their own.
  *
- * Between an agent and its viewers always stands the log: the pump appends every event before anybody can see it,
- * and waits for nothing but the log. Whether somebody watches makes no difference to a run. Which runs there are is
- * kept in memory, and so far a thread has one run at a time; branches and queues come with the durable log.
+ * A run begins with a claim, which commits its RUN_STARTED; from then on the log knows it, and so does everybody else. It
+ * is executed here, under a lease; what is asked about it is asked the log, so a run of another process is followed and
+ * joined like one of ours. For now a run continues the thread's head, and a thread has one run at a time.
  */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { runAgent } from "../agent/index.ts";
 import type { Agent } from "../agent/index.ts";
-import { HeddleError } from "../protocol/index.ts";
-import type { RunAgentInput, Warning } from "../protocol/index.ts";
-import type { Store } from "../store/index.ts";
+import { HeddleError, METADATA_KEY } from "../protocol/index.ts";
+import type { Event, RunAgentInput, Warning } from "../protocol/index.ts";
+import { endRun, foldBranch, settleRun } from "../store/index.ts";
+import type { ClaimResult, Committer, RunInfo, RunKey, RunWriter, Store, ThreadInfo } from "../store/index.ts";
+import { createPreludeState, stepPrelude } from "../stream/index.ts";
+import type { PreludeState } from "../stream/index.ts";
+import type { Errands } from "./errands.ts";
+import type { Hub } from "./hub.ts";
+import type { Hubs } from "./hubs.ts";
+import { pump } from "./pump.ts";
 
 /** What starting or joining a run gives. */
 export interface StartedRun {
@@ -24,121 +30,174 @@ export interface StartedRun {
   readonly warnings: readonly Warning[];
 }
 
-/** One run, from its start on. */
+/** One run that is executed here. */
 export interface Run {
   /** The input that it was started with. */
   readonly input: RunAgentInput;
   /** Who runs. */
   readonly agent: Agent;
-  /** Tail of the thread before the run: nothing of it lies before. */
-  readonly after: string | undefined;
-  /** Cursor of its newest event. */
-  readonly newest: string | undefined;
-  /** Aborts when nothing more of the run will be logged. */
-  readonly over: AbortSignal;
-}
-
-/** A run as its pump sees it. */
-interface LiveRun extends Run {
-  after: string | undefined;
-  newest: string | undefined;
-  readonly stop: AbortController;
-  readonly ended: AbortController;
-  readonly started: PromiseWithResolvers<void>;
 }
 
 /** Told what went wrong in a run, apart from what its viewers see. */
 export type RunErrorReporter = (error: unknown, run: Run) => void;
 
-/** After so many events the pump lets the rest of the process have a turn: a fast agent must not starve its viewers. */
-const EVENTS_PER_TURN = 64;
+/** What runs are made of. */
+export interface RunsParts {
+  /** The log. */
+  readonly store: Store;
+  /** What commits for all runs. */
+  readonly committer: Committer;
+  /** Where what is committed is shown. */
+  readonly hubs: Hubs;
+  /** What is done on the side. */
+  readonly errands: Errands;
+  /** How long a lease holds. */
+  readonly leaseMs: number;
+  /** Told what went wrong in a run. */
+  readonly onError: RunErrorReporter;
+}
 
-/** The runs of one server. */
+/** A run before it is claimed. */
+interface Draft extends Run {
+  readonly key: RunKey;
+  readonly stop: AbortController;
+  /** What the agent says, without the start. */
+  readonly events: AsyncGenerator<Event, void, undefined>;
+}
+
+/** The runs that one server executes. */
 export class Runs {
-  readonly #threads = new Map<string, Map<string, LiveRun>>();
-  readonly #live = new Map<LiveRun, Promise<void>>();
-  readonly #store: Store;
-  readonly #onError: RunErrorReporter;
+  readonly #parts: RunsParts;
+  readonly #starting = new Set<Promise<unknown>>();
+  readonly #live = new Map<AbortController, Promise<void>>();
+  #stopped: DOMException | undefined;
 
-  constructor(store: Store, onError: RunErrorReporter) {
-    this.#store = store;
-    this.#onError = onError;
+  constructor(parts: RunsParts) {
+    this.#parts = parts;
   }
 
-  /** The run of this id, or undefined. */
-  get(threadId: string, runId: string): Run | undefined {
-    return this.#threads.get(threadId)?.get(runId);
+  /** Starts a run, or joins the one that has its ids. Resolves when its first event is in the log. */
+  async start(tenant: string, agent: Agent, input: RunAgentInput): Promise<{ readonly joined: boolean }> {
+    if (this.#stopped !== undefined) throw serverClosing();
+    const started = this.#start({ tenant, threadId: input.threadId, runId: input.runId }, agent, input);
+    this.#starting.add(started);
+    return started.finally(() => this.#starting.delete(started));
   }
 
-  /** Starts a run, or joins the one that has these ids. Resolves when its first event is in the log. */
-  async start(agent: Agent, input: RunAgentInput): Promise<{ readonly joined: boolean }> {
-    const { threadId, runId } = input;
-    const runs = this.#threads.get(threadId) ?? new Map<string, LiveRun>();
-    const known = runs.get(runId);
-    if (known !== undefined) {
-      if (known.agent.name !== agent.name) throw otherAgent(known, agent);
-      await known.started.promise;
-      return { joined: true };
-    }
-    for (const other of runs.values()) if (!other.over.aborted) throw busy(other);
-    const run = newRun(agent, input);
-    this.#threads.set(threadId, runs.set(runId, run));
-    this.#live.set(run, this.#pump(run));
-    await run.started.promise;
+  async #start(key: RunKey, agent: Agent, input: RunAgentInput): Promise<{ readonly joined: boolean }> {
+    const { store } = this.#parts;
+    const [thread, known] = await Promise.all([store.thread(key), store.run(key)]);
+    if (known !== undefined) return join(known, agent);
+    const state = await this.#headOf(thread);
+    const stop = new AbortController();
+    const onError = (error: unknown): void => this.#parts.onError(error, { agent, input });
+    const events = runAgent(agent, input, { signal: stop.signal, onError });
+    const parent = thread?.head;
+    const started = placed(await firstOf(events), parent);
+    stepPrelude(state, started);
+    const draft = { key, agent, input, stop, events };
+    const claim = await this.#claim(draft, started, parent);
+    if (claim.type === "exists") return join(claim.run, agent);
+    if (claim.type === "busy") throw busy(key.threadId, claim.run.runId);
+    if (claim.type === "moved") throw busy(key.threadId, claim.head);
+    this.#execute(draft, claim, JSON.stringify(started), state);
     return { joined: false };
   }
 
-  /** Stops every run that is under way, and resolves when all have ended in the log. */
-  async stopAll(): Promise<void> {
-    for (const run of this.#live.keys()) run.stop.abort(new DOMException("The server is shutting down.", "AbortError"));
-    await Promise.all(this.#live.values());
+  /** The thread's head, folded. Throws `thread-busy` while it runs. */
+  async #headOf(thread: ThreadInfo | undefined): Promise<PreludeState> {
+    if (thread?.head === undefined) return createPreludeState();
+    const { run, state } = await foldBranch(this.#parts.store, { ...thread, runId: thread.head });
+    // One that is running may say more before the claim, and the fold would not know.
+    if (run.end === undefined) throw busy(thread.threadId, run.runId);
+    return state;
   }
 
-  /** Runs the agent to its end and logs every event. Never rejects. */
-  async #pump(run: LiveRun): Promise<void> {
-    const { threadId, runId } = run.input;
+  #claim({ key, agent }: Draft, started: Event, parentRunId: string | undefined): Promise<ClaimResult> {
+    return this.#parts.store.claim({
+      ...key,
+      agent: agent.name,
+      parentRunId,
+      kind: parentRunId === undefined ? undefined : "continue",
+      ifHead: parentRunId ?? null,
+      leaseMs: this.#parts.leaseMs,
+      events: [JSON.stringify(started)],
+    });
+  }
+
+  #execute(
+    draft: Draft,
+    { lease, thread }: Extract<ClaimResult, { type: "claimed" }>,
+    started: string,
+    state: PreludeState,
+  ): void {
+    const { committer, errands, hubs, store } = this.#parts;
+    const { key, stop } = draft;
+    const hub = hubs.write({ ...thread, tail: thread.tail - 1 });
+    hub.push(thread.tail, key.runId, [started]);
+    const writer = committer.writer(lease, state, {
+      committed: (firstSeq, jsons) => hub.push(firstSeq, key.runId, jsons),
+      snapshot: (snapshot) => errands.run(() => store.saveSnapshot(key, snapshot)),
+      stopAsked: () => stop.abort(new DOMException("The run was stopped.", "AbortError")),
+      lost: (error) => stop.abort(error),
+    });
+    if (this.#stopped !== undefined) stop.abort(this.#stopped);
+    this.#live.set(
+      stop,
+      this.#run(draft, writer, hub).finally(() => this.#live.delete(stop)),
+    );
+  }
+
+  /** Runs the agent to its end in the log. Never rejects. */
+  async #run(draft: Draft, writer: RunWriter, hub: Hub): Promise<void> {
+    const { errands, hubs, onError, store } = this.#parts;
+    const { key, events } = draft;
     try {
-      run.after = await this.#store.tail(threadId);
-      const onError = (error: unknown): void => this.#onError(error, run);
-      let count = 0;
-      for await (const event of runAgent(run.agent, run.input, { signal: run.stop.signal, onError })) {
-        run.newest = await this.#store.append(threadId, runId, [event]);
-        run.started.resolve();
-        if (++count % EVENTS_PER_TURN === 0) await nextTurn();
-      }
+      await pump(writer, events, (error) => onError(error, draft));
+      errands.run(() => settleRun(store, key, writer.state));
     } catch (error) {
-      // The log failed. Viewers see the end without a terminal event, which is how they know that it was cut.
-      this.#onError(error, run);
-      if (run.newest === undefined) this.#threads.get(threadId)?.delete(runId);
-      run.started.reject(error);
+      onError(error, draft);
+      // Who has the run now ends it. Where nobody has, we do if we can; else it is for whoever finds the lease expired.
+      const fenced = error instanceof HeddleError && error.code === "run-fenced";
+      if (!fenced) errands.run(() => endRun(store, key, "worker-lost"));
     } finally {
-      run.ended.abort();
-      this.#live.delete(run);
+      hubs.endWrite(hub);
     }
   }
+
+  /** Stops every run that is under way, also those that are just starting, and resolves when all have ended in the log. */
+  async stopAll(): Promise<void> {
+    this.#stopped ??= new DOMException("The server is shutting down.", "AbortError");
+    for (const stop of this.#live.keys()) stop.abort(this.#stopped);
+    await Promise.allSettled(this.#starting);
+    await Promise.all(this.#live.values());
+  }
 }
 
-function newRun(agent: Agent, input: RunAgentInput): LiveRun {
-  const ended = new AbortController();
-  const started = Promise.withResolvers<void>();
-  return {
-    agent,
-    input,
-    after: undefined,
-    newest: undefined,
-    stop: new AbortController(),
-    ended,
-    over: ended.signal,
-    started,
-  };
+/** The error for whoever comes too late. */
+export function serverClosing(): HeddleError {
+  return new HeddleError("server-closing", "The server is shutting down: try again later.", {});
 }
 
-function otherAgent({ input: { threadId, runId }, agent }: Run, asked: Agent): HeddleError {
-  const message = `The thread has a run of this id already, by the agent ${agent.name}: use a new runId.`;
-  return new HeddleError("run-conflict", message, { threadId, runId, agent: agent.name, asked: asked.name });
+function join({ threadId, runId, agent }: RunInfo, asked: Agent): { readonly joined: true } {
+  if (agent === asked.name) return { joined: true };
+  const message = `The thread has a run of this id already, by the agent ${agent}: use a new runId.`;
+  throw new HeddleError("run-conflict", message, { threadId, runId, agent, asked: asked.name });
 }
 
-function busy({ input: { threadId, runId } }: Run): HeddleError {
+async function firstOf(events: AsyncGenerator<Event, void, undefined>): Promise<Event> {
+  const { value } = await events.next();
+  if (value === undefined) throw new HeddleError("internal-error", "The run has no beginning.", {});
+  return value;
+}
+
+/** The start of a run, with its place in the thread. */
+function placed(started: Event, parent: string | undefined): Event {
+  const lineage = parent === undefined ? {} : { parent, kind: "continue" };
+  return { ...started, metadata: { ...started.metadata, [METADATA_KEY]: { lineage } } };
+}
+
+function busy(threadId: string, runId: string | undefined): HeddleError {
   const message = `The thread's run ${runId} has not ended yet: wait for it, or use another thread.`;
   return new HeddleError("thread-busy", message, { threadId, runId });
 }

@@ -1,9 +1,48 @@
 /**
- * `heddle/store`: what is kept. So far one log per thread, in memory.
- *
- * It forgets everything when the process exits and never lets go of anything before. The durable contract (claim,
- * append with a fence, read, tail, snapshot, lineage and so on) replaces it; what stays is how it is used: append
- * before showing, read a page after a cursor, wait for more.
+ * `heddle/store`: what is kept. The contract of the log, the log in memory, and what every store is used through: writing
+ * a run, taking over lost ones, restoring a branch, export and import.
  */
+export { CLOSINGS, closingEvents } from "./closing-events.ts";
+export type { Closing } from "./closing-events.ts";
+export { Committer } from "./committer.ts";
+export type { CommitterOptions } from "./committer.ts";
+export { formatCursor, mintLogId, readCursor } from "./cursor.ts";
+export { exportThread } from "./export-thread.ts";
+export { foldAt, foldBranch, readAll } from "./fold-branch.ts";
+export type { FoldedBranch } from "./fold-branch.ts";
+export { importThread } from "./import-thread.ts";
+export type { ImportedThread, ImportOptions, ImportPlace } from "./import-thread.ts";
 export { memoryStore } from "./memory-store.ts";
-export type { LoggedEvent, ReadOptions, Store } from "./memory-store.ts";
+export type { MemoryStoreOptions } from "./memory-store.ts";
+export { endRun, reap } from "./reap.ts";
+export { ENDINGS, endOf } from "./run-end.ts";
+export type { RunEnd, RunState } from "./run-end.ts";
+export type { RunListener, RunWriter } from "./run-writer.ts";
+export { settleLeftovers, settleRun } from "./settle-run.ts";
+export { MAX_LINE_BYTES, splitLines } from "./split-lines.ts";
+export type {
+  Appended,
+  Batch,
+  Beat,
+  ClaimRequest,
+  ClaimResult,
+  CompactedEvent,
+  Lease,
+  ListRequest,
+  Page,
+  ReadRequest,
+  RunInfo,
+  RunKey,
+  Settlement,
+  Snapshot,
+  Store,
+  StoredEvent,
+  TakeOverRequest,
+  ThreadDump,
+  ThreadInfo,
+  ThreadKey,
+  ThreadPage,
+  ThreadPatch,
+  Trimmed,
+  Watcher,
+} from "./store.ts";

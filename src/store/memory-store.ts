@@ -1,103 +1,255 @@
 /**
- * The log of threads in memory. It forgets at exit.
+ * The log in memory: for tests, for demonstrations, and as the model that other stores are held against.
  *
- * Every thread owns one append-only log with positions 1, 2, 3 …, without gaps. Clients see a position as a cursor,
- * which also names the log: a cursor of another log, or of another life of this process, is recognised and refused
- * instead of being read as a position here.
+ * It forgets everything at exit and never lets go of anything before. Every method runs to its end without a pause,
+ * which is what makes each of them a transaction.
  */
 import { HeddleError } from "../protocol/index.ts";
-import type { Event } from "../protocol/index.ts";
-import { formatCursor, mintLogId, readCursor } from "./cursor.ts";
+import { MemoryThread, unknownRun, unknownThread } from "./memory-thread.ts";
+import type { MemoryRun } from "./memory-thread.ts";
+import type { ClaimRequest, ClaimResult, Store, ThreadDump, ThreadInfo, ThreadKey } from "./store.ts";
+import { pageOf } from "./thread-page.ts";
+import { ThreadWatchers } from "./thread-watchers.ts";
 
-/** An event and its place in its thread's log. */
-export interface LoggedEvent {
-  /** Position in the log, from 1. */
-  readonly seq: number;
-  /** The position as clients see it. */
-  readonly cursor: string;
-  /** The run that the event belongs to. */
-  readonly runId: string;
-  /** The event. */
-  readonly event: Event;
-}
-
-/** Which part of a log to read. */
-export interface ReadOptions {
-  /** Cursor of the last event that is known; absent, from the beginning. */
-  readonly after?: string | undefined;
-  /** Most events to return. Default 256. */
-  readonly limit?: number;
-}
-
-/** The log of all threads. Methods are asynchronous, as those of a durable store have to be. */
-export interface Store {
-  /** Adds events of one run at the end of a thread's log, which begins with its first event. Returns its new tail. */
-  append(threadId: string, runId: string, events: readonly [Event, ...Event[]]): Promise<string>;
-  /** The cursor of the newest event, or undefined where the thread does not exist. */
-  tail(threadId: string): Promise<string | undefined>;
-  /** Reads one page. Throws `thread-unknown` or `cursor-invalid`. */
-  read(threadId: string, options?: ReadOptions): Promise<readonly LoggedEvent[]>;
-  /** Resolves as soon as there is something after the cursor, or the signal aborts. Throws like `read`. */
-  wait(threadId: string, after: string | undefined, signal: AbortSignal): Promise<void>;
-}
-
-interface ThreadLog {
-  readonly logId: string;
-  readonly events: LoggedEvent[];
-  readonly waiting: Set<() => void>;
+/** Options of `memoryStore`. */
+export interface MemoryStoreOptions {
+  /** The clock. Default: `Date.now`. */
+  readonly nowMs?: () => number;
 }
 
 /** Makes an empty store. */
-export function memoryStore(): Store {
-  const threads = new Map<string, ThreadLog>();
+export function memoryStore({ nowMs = Date.now }: MemoryStoreOptions = {}): Store {
+  const threads = new Threads();
+  const watchers = new ThreadWatchers();
+  let closed = false;
 
-  function logOf(threadId: string): ThreadLog {
-    const log = threads.get(threadId);
-    if (log === undefined) {
-      throw new HeddleError("thread-unknown", "There is no such thread: it begins with its first run.", { threadId });
-    }
-    return log;
-  }
-
-  /** The number of events up to the cursor. */
-  function seqOf(log: ThreadLog, after: string | undefined): number {
-    return after === undefined ? 0 : readCursor(after, log.logId, log.events.length);
-  }
+  /** Runs one method as a transaction. */
+  const within = async <T>(work: (now: number) => T): Promise<T> => {
+    if (closed) throw new HeddleError("store-closed", "The store was closed: open a new one.", {});
+    return work(nowMs());
+  };
 
   return {
-    async append(threadId, runId, events) {
-      const log = threads.get(threadId) ?? { logId: mintLogId(), events: [], waiting: new Set() };
-      threads.set(threadId, log);
-      for (const event of events) {
-        const seq = log.events.length + 1;
-        log.events.push({ seq, cursor: formatCursor(log.logId, seq), runId, event });
-      }
-      const waiting = [...log.waiting];
-      log.waiting.clear();
-      for (const wake of waiting) wake();
-      return formatCursor(log.logId, log.events.length);
+    open: () => within(() => undefined),
+    async close() {
+      closed = true;
     },
-
-    async tail(threadId) {
-      return threads.get(threadId)?.events.at(-1)?.cursor;
-    },
-
-    async read(threadId, { after, limit = 256 } = {}) {
-      const log = logOf(threadId);
-      const start = seqOf(log, after);
-      return log.events.slice(start, start + limit);
-    },
-
-    async wait(threadId, after, signal) {
-      const log = logOf(threadId);
-      if (seqOf(log, after) < log.events.length || signal.aborted) return;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const wake = (): void => resolve();
-      log.waiting.add(wake);
-      signal.addEventListener("abort", wake, { once: true });
-      await promise;
-      log.waiting.delete(wake);
-      signal.removeEventListener("abort", wake);
-    },
+    claim: (request) =>
+      within((now) => {
+        const result = claim(threads, request, now);
+        if (result.type === "claimed") watchers.call(request);
+        return result;
+      }),
+    append: (batches) =>
+      within((now) =>
+        batches.map((batch) => {
+          const appended = threads.get(batch.lease)?.append(batch, now) ?? { type: "fenced" };
+          if (appended.type === "committed") watchers.call(batch.lease);
+          return appended;
+        }),
+      ),
+    heartbeat: (leases) =>
+      within((now) =>
+        leases.map((lease) => {
+          const run = threads.get(lease)?.held(lease);
+          if (run !== undefined) run.leaseUntilMs = now + lease.leaseMs;
+          return { held: run !== undefined, stop: run?.stop ?? false };
+        }),
+      ),
+    takeOver: ({ run: named, leaseMs, limit = 64 }) =>
+      within((now) =>
+        threads
+          .running()
+          .filter(({ thread, run }) =>
+            named === undefined
+              ? run.leaseUntilMs <= now
+              : threads.get(named) === thread && run.about.runId === named.runId,
+          )
+          .slice(0, limit)
+          .map(({ thread, run }) => {
+            run.fence += 1;
+            run.leaseUntilMs = now + leaseMs;
+            return thread.leaseOf(run, leaseMs);
+          }),
+      ),
+    requestStop: (key) =>
+      within(() => {
+        const run = threads.get(key)?.runs.get(key.runId);
+        if (run === undefined || run.about.end !== undefined) return false;
+        run.stop = true;
+        watchers.call(key);
+        return true;
+      }),
+    nowMs: () => within((now) => now),
+    watch: (key, watcher) => watchers.add(key, watcher),
+    ...reading(threads, within),
+    ...settling(threads, within),
+    ...housekeeping(threads, within),
   };
+}
+
+type Within = <T>(work: (now: number) => T) => Promise<T>;
+
+type Reading = Pick<Store, "thread" | "run" | "runs" | "branch" | "read" | "snapshot" | "compacted">;
+
+const reading = (threads: Threads, within: Within): Reading => ({
+  thread: (key) => within(() => threads.get(key)?.info()),
+  run: (key) =>
+    within(() => {
+      const thread = threads.get(key);
+      const run = thread?.runs.get(key.runId);
+      return run && thread?.infoOf(run);
+    }),
+  runs: (key) =>
+    within(() => {
+      const thread = threads.get(key);
+      return thread === undefined ? [] : Array.from(thread.runs.values(), (run) => thread.infoOf(run));
+    }),
+  branch: (key) =>
+    within(() => {
+      const thread = threads.get(key);
+      return thread === undefined ? [] : thread.branch(key.runId).map((run) => thread.infoOf(run));
+    }),
+  read: (key, request = {}) => within(() => threads.need(key).read(request)),
+  snapshot: (key, throughSeq = Infinity) => within(() => threads.get(key)?.snapshot(key.runId, throughSeq)),
+  compacted: (key) => within(() => threads.get(key)?.runs.get(key.runId)?.compacted),
+});
+
+type Settling = Pick<Store, "saveSnapshot" | "settle" | "unsettled" | "trim">;
+
+const settling = (threads: Threads, within: Within): Settling => ({
+  saveSnapshot: (key, snapshot) => within(() => threads.need(key).save(snapshot)),
+  settle: (key, { snapshot, compacted }) =>
+    within(() => {
+      const thread = threads.need(key);
+      const run = thread.runs.get(key.runId);
+      if (run === undefined) throw unknownRun(key);
+      if (run.compacted !== undefined) return;
+      thread.save(snapshot);
+      run.compacted = compacted;
+    }),
+  unsettled: (limit = 64) =>
+    within(() =>
+      threads
+        .all()
+        .flatMap((thread) => Array.from(thread.runs.values(), (run) => ({ thread, run })))
+        .filter(({ run }) => run.about.end !== undefined && run.compacted === undefined)
+        .slice(0, limit)
+        .map(({ thread, run }) => ({ ...keyOf(thread), runId: run.about.runId })),
+    ),
+  trim: (endedBeforeMs) =>
+    within(() => {
+      const gone = threads.all().map((thread) => thread.trim(endedBeforeMs));
+      return {
+        threads: gone.filter((count) => count > 0).length,
+        events: gone.reduce((sum, count) => sum + count, 0),
+      };
+    }),
+});
+
+const keyOf = ({ about: { tenant, threadId } }: MemoryThread): ThreadKey => ({ tenant, threadId });
+
+type Housekeeping = Pick<Store, "listThreads" | "updateThread" | "deleteThread" | "importThread">;
+
+const housekeeping = (threads: Threads, within: Within): Housekeeping => ({
+  listThreads: (request) => within(() => pageOf(threads.of(request.tenant), request)),
+  updateThread: (key, { title, archived, metadata, head }) =>
+    within((now) => {
+      const thread = threads.need(key);
+      if (head !== undefined && !thread.runs.has(head)) throw unknownRun({ ...key, runId: head });
+      const { about } = thread;
+      if (title !== undefined) about.title = title ?? undefined;
+      about.archived = archived ?? about.archived;
+      about.metadata = metadata ?? about.metadata;
+      about.head = head ?? about.head;
+      about.updatedAtMs = now;
+      return thread.info();
+    }),
+  deleteThread: (key) => within(() => threads.delete(key)),
+  importThread: (key, dump) =>
+    within((now) => {
+      if (threads.get(key) !== undefined) throw threadExists(key);
+      threads.add(restored(key, dump, now));
+    }),
+});
+
+function claim(threads: Threads, request: ClaimRequest, now: number): ClaimResult {
+  const known = threads.get(request);
+  const { runId, parentRunId, kind, ifHead } = request;
+  const same = known?.runs.get(runId);
+  if (known !== undefined && same !== undefined) return { type: "exists", run: known.infoOf(same) };
+  const parent = parentRunId === undefined ? undefined : known?.runs.get(parentRunId);
+  if (parentRunId !== undefined && parent === undefined) throw unknownRun({ ...request, runId: parentRunId });
+  if (ifHead !== undefined && (known?.about.head ?? null) !== ifHead) return { type: "moved", head: known?.about.head };
+  if (known !== undefined && parent !== undefined && parent.about.end === undefined && kind !== "spawn") {
+    return { type: "busy", run: known.infoOf(parent) };
+  }
+  const thread = known ?? threads.add(new MemoryThread(request, now));
+  const run = thread.begin(request, now);
+  return { type: "claimed", lease: thread.leaseOf(run, request.leaseMs), thread: thread.info() };
+}
+
+/** The error for an import over a thread that is there. */
+export function threadExists({ threadId }: ThreadKey): HeddleError<"thread-exists"> {
+  const message = "There is a thread of this id already: delete it first, or import under another id.";
+  return new HeddleError("thread-exists", message, { threadId });
+}
+
+function restored(key: ThreadKey, { thread: info, runs, events, settlements }: ThreadDump, now: number): MemoryThread {
+  const thread = new MemoryThread(key, now);
+  const { tenant, threadId } = key;
+  const { floor, head, title, archived, metadata, createdAtMs, updatedAtMs } = info;
+  Object.assign(thread.about, { floor, head, title, archived, metadata, createdAtMs, updatedAtMs });
+  for (const run of runs) {
+    const about = { ...run, tenant, threadId };
+    const taken = { fence: 1, nextBatch: 1, leaseUntilMs: 0, stop: false, compacted: undefined };
+    thread.runs.set(run.runId, { about, ...taken });
+  }
+  for (const event of events) thread.events.push(event);
+  for (const { runId, snapshot, compacted } of settlements) {
+    thread.save(snapshot);
+    const run = thread.runs.get(runId);
+    if (run !== undefined) run.compacted = compacted;
+  }
+  return thread;
+}
+
+/** All threads, by tenant and id. */
+class Threads {
+  readonly #tenants = new Map<string, Map<string, MemoryThread>>();
+
+  get({ tenant, threadId }: ThreadKey): MemoryThread | undefined {
+    return this.#tenants.get(tenant)?.get(threadId);
+  }
+
+  need(key: ThreadKey): MemoryThread {
+    const thread = this.get(key);
+    if (thread === undefined) throw unknownThread(key);
+    return thread;
+  }
+
+  add(thread: MemoryThread): MemoryThread {
+    const { tenant, threadId } = thread.about;
+    const threads = this.#tenants.get(tenant) ?? new Map<string, MemoryThread>();
+    this.#tenants.set(tenant, threads.set(threadId, thread));
+    return thread;
+  }
+
+  delete({ tenant, threadId }: ThreadKey): boolean {
+    return this.#tenants.get(tenant)?.delete(threadId) ?? false;
+  }
+
+  of(tenant: string): readonly ThreadInfo[] {
+    return Array.from(this.#tenants.get(tenant)?.values() ?? [], (thread) => thread.info());
+  }
+
+  all(): readonly MemoryThread[] {
+    return Array.from(this.#tenants.values(), (threads) => [...threads.values()]).flat();
+  }
+
+  running(): readonly { readonly thread: MemoryThread; readonly run: MemoryRun }[] {
+    return this.all().flatMap((thread) =>
+      Array.from(thread.runs.values(), (run) => ({ thread, run })).filter(({ run }) => run.about.end === undefined),
+    );
+  }
 }

@@ -17,8 +17,10 @@ import { goneSignal, streamEvents } from "./stream-events.ts";
 
 /** Options of `heddlePlugin`. */
 export interface HeddlePluginOptions extends HeddleOptions {
-  /** How often an open stream gets a comment, so that proxies keep it open. Default 10000. */
-  readonly heartbeatMs?: number;
+  /** How often an idle stream gets a comment, so that proxies keep it open. Default 10,000. */
+  readonly keepAliveMs?: number;
+  /** How long a reader may take for what was written to it before it is cut. Default 30,000. */
+  readonly stallMs?: number;
 }
 
 /** How long readers may take to receive the rest when the server closes. */
@@ -32,9 +34,11 @@ export const heddlePlugin: FastifyPluginAsync<HeddlePluginOptions> = async (app,
       const level = error instanceof HeddleError && error.status < 500 ? "info" : "error";
       app.log[level]({ err: error, agent: agent.name, threadId, runId }, "a run failed");
     },
+    onTrouble: (error) => app.log.error({ err: error }, "the store gives trouble"),
     ...options,
   });
-  const connections = new Connections(options.heartbeatMs ?? 10_000);
+  const { keepAliveMs = 10_000, stallMs = 30_000 } = options;
+  const connections = new Connections({ keepAliveMs, stallMs });
   let closing = false;
 
   app.setErrorHandler(replyError);
@@ -48,10 +52,12 @@ export const heddlePlugin: FastifyPluginAsync<HeddlePluginOptions> = async (app,
   app.addHook("preClose", async () => {
     closing = true;
     connections.beginClose();
-    await heddle.close();
+    await heddle.stop();
     await connections.closed(CLOSE_GRACE_MS);
+    await heddle.close();
   });
 
+  await heddle.open();
   statusRoutes(app, heddle);
   runRoutes(app, heddle, connections);
 };

@@ -112,7 +112,7 @@ describe("PROTO-ERR-2: every failure is JSON with a code", () => {
 
   test("a fault of ours, which is logged and not shown", async () => {
     const app = fastify();
-    const store = { ...memoryStore(), tail: () => Promise.reject(new Error("secret path")) };
+    const store = { ...memoryStore(), thread: () => Promise.reject(new Error("secret path")) };
     await app.register(heddlePlugin, { agents: [echo], store });
     const logged = vi.spyOn(app.log, "error");
     const response = await app.inject({ method: "POST", url: "/agents/echo", headers: json, payload: input });

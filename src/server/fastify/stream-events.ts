@@ -4,13 +4,14 @@
  * Every event carries its cursor, nothing is written past a full socket, and a reader that leaves only ends its own
  * stream. Headers that hooks and plugins of the host set (CORS, for one) are kept.
  */
+import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
-import { SSE_MEDIA_TYPE, createSseEncoder } from "../../protocol/index.ts";
+import { SSE } from "../index.ts";
 import type { Attachment } from "../index.ts";
 import type { Connections } from "./connections.ts";
 
 const SSE_HEADERS = {
-  "content-type": SSE_MEDIA_TYPE,
+  "content-type": SSE.mediaType,
   "cache-control": "no-store, no-transform",
   "x-accel-buffering": "no",
 };
@@ -25,7 +26,7 @@ export function goneSignal(reply: FastifyReply): AbortSignal {
 /** Answers with the events, to their end. Never rejects: what fails once the stream is open cuts the stream. */
 export async function streamEvents(
   reply: FastifyReply,
-  { events }: Attachment,
+  attachment: Attachment,
   connections: Connections,
 ): Promise<void> {
   reply.hijack();
@@ -39,14 +40,24 @@ export async function streamEvents(
     }
     response.writeHead(200).flushHeaders();
     connections.add(response);
-    const encode = createSseEncoder();
-    for await (const { event, cursor } of events) {
-      if (response.destroyed) return;
-      if (!response.write(encode(event, cursor))) await connections.drained(response);
-    }
-    connections.end(response);
+    const frames = attachment.frames(SSE);
+    while (await writeNext(response, frames, connections)) continue;
+    if (!response.destroyed) connections.end(response);
   } catch (error) {
     reply.log.error({ err: error }, "an event stream failed");
     response.destroy();
   }
+}
+
+/** Writes what comes next. A function of its own: while it waits for more, what was written before is let go. */
+async function writeNext(
+  response: ServerResponse,
+  frames: AsyncIterator<Uint8Array>,
+  connections: Connections,
+): Promise<boolean> {
+  const { done, value } = await frames.next();
+  if (done === true) return false;
+  if (await connections.write(response, value)) return true;
+  await frames.return?.();
+  return false;
 }

@@ -1,0 +1,117 @@
+/**
+ * Successive events of a log, handed on together: what one commit or one read brought, up to 64 KiB.
+ *
+ * A chunk is the unit of everything behind the log: the ring holds chunks, viewers take chunks, sockets get chunks. What
+ * it looks like in a view is worked out when the first viewer asks, and then shared.
+ */
+import { formatCursor } from "../store/index.ts";
+import type { StoredEvent } from "../store/index.ts";
+import type { Encoding, Selection } from "./view.ts";
+
+/** Most bytes of a chunk, unless a single event has more. */
+export const MAX_CHUNK_BYTES = 64 * 1024;
+
+/** What a frame adds to the JSON of its event, about. */
+const FRAME_BYTES = 48;
+
+/** Successive events of one log. Nothing about it changes. */
+export class Chunk {
+  /** Id of the log. */
+  readonly logId: string;
+  /** Everything up to this seq that a view wants is in here or before. */
+  readonly throughSeq: number;
+  /** The events, in order. */
+  readonly events: readonly StoredEvent[];
+  /** The run that all of it belongs to; null where there are several. */
+  #soleRun: string | null | undefined;
+  #ends: ReadonlySet<string> | undefined;
+  #parts: Map<string, Chunk> | undefined;
+  #bytes: Map<Encoding, Uint8Array> | undefined;
+
+  constructor(logId: string, throughSeq: number, events: readonly StoredEvent[]) {
+    this.logId = logId;
+    this.throughSeq = throughSeq;
+    this.events = events;
+  }
+
+  /** The events of a selection: this chunk itself where it holds no others. */
+  select({ key, runIds }: Selection): Chunk {
+    if (runIds === undefined) return this;
+    if (this.#soleRun === undefined) this.#soleRun = soleRunOf(this.events);
+    if (this.#soleRun !== null && runIds.has(this.#soleRun)) return this;
+    const known = this.#parts?.get(key);
+    if (known !== undefined) return known;
+    const events = this.events.filter(({ runId }) => runIds.has(runId));
+    const part = new Chunk(this.logId, this.throughSeq, events);
+    this.#parts ??= new Map();
+    this.#parts.set(key, part);
+    return part;
+  }
+
+  /** What comes after a seq. */
+  after(seq: number): Chunk {
+    const first = this.events[0];
+    if (first === undefined || first.seq > seq) return this;
+    const events = this.events.filter((event) => event.seq > seq);
+    return new Chunk(this.logId, this.throughSeq, events);
+  }
+
+  /** The runs that end in here. */
+  get ends(): ReadonlySet<string> {
+    this.#ends ??= endsOf(this.events);
+    return this.#ends;
+  }
+
+  /** The events in a form, as bytes that are shared: do not change them. */
+  encode(encoding: Encoding): Uint8Array {
+    const known = this.#bytes?.get(encoding);
+    if (known !== undefined) return known;
+    let text = "";
+    for (const event of this.events) text += encoding.encode(event, formatCursor(this.logId, event.seq));
+    const bytes = Buffer.from(text);
+    this.#bytes ??= new Map();
+    this.#bytes.set(encoding, bytes);
+    return bytes;
+  }
+}
+
+/** About how many bytes an event takes on its way to a viewer. */
+const weigh = ({ json }: StoredEvent): number => Buffer.byteLength(json) + FRAME_BYTES;
+
+/** Cuts events into pieces that fit into a chunk each: at least one event, and at most so many. */
+export function* pieces(
+  events: readonly StoredEvent[],
+  maxEvents: number,
+): Generator<{ readonly events: readonly StoredEvent[]; readonly bytes: number }, void, undefined> {
+  let from = 0;
+  let bytes = 0;
+  for (const [index, event] of events.entries()) {
+    const more = weigh(event);
+    if (index > from && (bytes + more > MAX_CHUNK_BYTES || index - from === maxEvents)) {
+      yield { events: events.slice(from, index), bytes };
+      from = index;
+      bytes = 0;
+    }
+    bytes += more;
+  }
+  if (from < events.length) yield { events: from === 0 ? events : events.slice(from), bytes };
+}
+
+function soleRunOf(events: readonly StoredEvent[]): string | null {
+  const first = events[0]?.runId ?? null;
+  return events.every(({ runId }) => runId === first) ? first : null;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+function endsOf(events: readonly StoredEvent[]): ReadonlySet<string> {
+  const terminal = events.filter(isTerminal);
+  return terminal.length === 0 ? NONE : new Set(terminal.map(({ runId }) => runId));
+}
+
+/** Looks for the word before it reads the event: most events are no terminal ones. */
+function isTerminal({ json }: StoredEvent): boolean {
+  if (!json.includes('"RUN_FINISHED"') && !json.includes('"RUN_ERROR"')) return false;
+  const { type }: { readonly type?: unknown } = JSON.parse(json);
+  return type === "RUN_FINISHED" || type === "RUN_ERROR";
+}

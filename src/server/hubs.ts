@@ -1,0 +1,130 @@
+/**
+ * The hubs of one server: made when somebody follows or writes a thread, gone when nobody does any more.
+ *
+ * One timer polls for all of them, each hub once in `pollMs`: hints can be lost, so somebody has to look now and then.
+ */
+import { HeddleError } from "../protocol/index.ts";
+import type { Store, ThreadInfo, ThreadKey } from "../store/index.ts";
+import { Hub } from "./hub.ts";
+
+/** Options of `Hubs`. */
+export interface HubsOptions {
+  /** How often a hub looks although nothing hinted at news. */
+  readonly pollMs: number;
+  /** Told of failures that are being tried again. */
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** The polls of a period are spread over so many ticks. */
+const SLOTS = 8;
+
+interface Place {
+  readonly hub: Hub;
+  readonly slot: number;
+  users: number;
+}
+
+/** All hubs of a server. */
+export class Hubs {
+  readonly #store: Store;
+  readonly #options: HubsOptions;
+  readonly #places = new Map<string, Place>();
+  #timer: NodeJS.Timeout | undefined;
+  #tick = 0;
+  #made = 0;
+  #viewers = 0;
+  #closing = false;
+  readonly #left: (() => void)[] = [];
+
+  constructor(store: Store, options: HubsOptions) {
+    this.#store = store;
+    this.#options = options;
+  }
+
+  /** How many hubs there are. */
+  get size(): number {
+    return this.#places.size;
+  }
+
+  /** The hub of a thread, for somebody who follows it. Every call is answered by one `unfollow`. */
+  follow(thread: ThreadInfo): Hub {
+    const hub = this.#join(thread);
+    this.#viewers += 1;
+    hub.heard(thread.tail);
+    return hub;
+  }
+
+  /** Whoever followed is gone. */
+  unfollow(hub: Hub): void {
+    this.#viewers -= 1;
+    if (this.#viewers === 0) for (const resolve of this.#left.splice(0)) resolve();
+    this.#leave(hub);
+  }
+
+  /** The hub of a thread, for a run that writes. `thread` is as it was before the run. Answered by one `endWrite`. */
+  write(thread: ThreadInfo): Hub {
+    const hub = this.#join(thread);
+    hub.addWriter();
+    return hub;
+  }
+
+  /** The run is done. */
+  endWrite(hub: Hub): void {
+    hub.removeWriter();
+    this.#leave(hub);
+  }
+
+  /** Ends every hub: viewers get what is there, and then their end. */
+  end(): void {
+    this.#closing = true;
+    for (const { hub } of this.#places.values()) hub.end();
+    clearInterval(this.#timer);
+  }
+
+  /** Resolves when nobody follows anything. */
+  async left(): Promise<void> {
+    if (this.#viewers === 0) return;
+    await new Promise<void>((resolve) => this.#left.push(resolve));
+  }
+
+  #join(thread: ThreadInfo): Hub {
+    const name = nameOf(thread);
+    const known = this.#places.get(name);
+    if (known !== undefined && known.hub.logId === thread.logId && !known.hub.failed) {
+      known.users += 1;
+      return known.hub;
+    }
+    known?.hub.end({ error: gone(thread) });
+    const hub = new Hub(this.#store, thread, this.#options.onTrouble);
+    this.#places.set(name, { hub, slot: this.#made++ % SLOTS, users: 1 });
+    if (this.#closing) hub.end();
+    else this.#timer ??= setInterval(() => this.#poll(), this.#options.pollMs / SLOTS).unref();
+    return hub;
+  }
+
+  #leave(hub: Hub): void {
+    const name = nameOf(hub.key);
+    const place = this.#places.get(name);
+    // One that was replaced has no place any more.
+    if (place === undefined || place.hub !== hub) return;
+    place.users -= 1;
+    if (place.users > 0) return;
+    hub.end();
+    this.#places.delete(name);
+    if (this.#places.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #poll(): void {
+    this.#tick = (this.#tick + 1) % SLOTS;
+    for (const { hub, slot } of this.#places.values()) if (slot === this.#tick) hub.poll();
+  }
+}
+
+/** Unambiguous whatever the ids hold. */
+const nameOf = ({ tenant, threadId }: ThreadKey): string => `${tenant.length} ${tenant} ${threadId}`;
+
+function gone({ threadId }: ThreadKey): HeddleError {
+  return new HeddleError("thread-unknown", "The thread was deleted.", { threadId });
+}

@@ -1,0 +1,126 @@
+/**
+ * A viewer: a place in a log, and nothing else. It has no queue of its own.
+ *
+ * One loop: newer than the hub's ring, wait; inside it, take from it; older, read a page of the store. It is an iterator
+ * by hand because a generator that waits keeps hold of what it gave last, and most viewers wait most of the time.
+ */
+import type { ThreadInfo } from "../store/index.ts";
+import type { Chunk } from "./chunk.ts";
+import type { Hub, Waiter } from "./hub.ts";
+import type { Hubs } from "./hubs.ts";
+import type { Selection } from "./view.ts";
+
+/** Where a viewer begins, what it sees, and where it ends. */
+export interface Path {
+  /** Seq of the last event that it has. */
+  readonly afterSeq: number;
+  /** Seq of the last event to see, where that is known. */
+  readonly untilSeq: number;
+  /** What it sees. */
+  readonly selection: Selection;
+  /** Ends with this run. */
+  readonly runId: string | undefined;
+  /** Aborts when nobody is there any more. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Follows a thread, chunk by chunk. For one reader, who asks for one chunk at a time. */
+export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter {
+  readonly #hubs: Hubs;
+  readonly #thread: ThreadInfo;
+  readonly #path: Path;
+  readonly #leave = (): void => this.wake();
+  #afterSeq: number;
+  #untilSeq: number;
+  #hub: Hub | undefined;
+  #wake: (() => void) | undefined;
+  #over = false;
+
+  constructor(hubs: Hubs, thread: ThreadInfo, path: Path) {
+    this.#hubs = hubs;
+    this.#thread = thread;
+    this.#path = path;
+    this.#afterSeq = path.afterSeq;
+    this.#untilSeq = path.untilSeq;
+  }
+
+  /** Iterates over itself. */
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /** What comes next, as soon as it is there. */
+  async next(): Promise<IteratorResult<Chunk, undefined>> {
+    try {
+      while (!this.#isAtEnd()) {
+        const hub = this.#join();
+        const chunk = await this.#chunkAt(hub);
+        if (chunk === undefined && hub.isOver()) break;
+        if (chunk === undefined) await this.#more(hub);
+        else if (chunk.events.length > 0) return { done: false, value: chunk };
+      }
+    } catch (error) {
+      this.#close();
+      throw error;
+    }
+    this.#close();
+    return { done: true, value: undefined };
+  }
+
+  /** Leaves. */
+  async return(): Promise<IteratorResult<Chunk, undefined>> {
+    this.#close();
+    this.wake();
+    return { done: true, value: undefined };
+  }
+
+  /** There is more, or there will be none, or nobody is there any more. */
+  wake(): void {
+    this.#hub?.forget(this);
+    this.#wake?.();
+    this.#wake = undefined;
+  }
+
+  #isAtEnd(): boolean {
+    return this.#over || this.#afterSeq >= this.#untilSeq || this.#path.signal?.aborted === true;
+  }
+
+  /** Takes a place at the hub, with the first chunk that is asked for. */
+  #join(): Hub {
+    if (this.#hub === undefined) {
+      this.#hub = this.#hubs.follow(this.#thread);
+      this.#path.signal?.addEventListener("abort", this.#leave);
+    }
+    return this.#hub;
+  }
+
+  async #chunkAt(hub: Hub): Promise<Chunk | undefined> {
+    const { selection, runId } = this.#path;
+    const after = this.#afterSeq;
+    const chunk = hub.take(after) ?? (after < hub.tail ? await hub.page(after, selection) : undefined);
+    if (chunk === undefined) return undefined;
+    this.#afterSeq = chunk.throughSeq;
+    const seen = chunk.select(selection);
+    // Whatever the run says after its terminal event was committed together with it.
+    if (runId !== undefined && seen.ends.has(runId)) {
+      this.#untilSeq = Math.min(this.#untilSeq, Math.max(this.#afterSeq, hub.tail));
+    }
+    return seen;
+  }
+
+  async #more(hub: Hub): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake = resolve;
+    hub.wait(this);
+    await promise;
+  }
+
+  #close(): void {
+    if (this.#over) return;
+    this.#over = true;
+    if (this.#hub === undefined) return;
+    this.#path.signal?.removeEventListener("abort", this.#leave);
+    this.#hub.forget(this);
+    this.#hubs.unfollow(this.#hub);
+  }
+}

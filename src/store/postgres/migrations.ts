@@ -1,0 +1,103 @@
+/**
+ * The schema of the PostgreSQL store, as numbered steps. A step that was published is never changed; the steps that were
+ * taken stand in the table `migrations`. Every step is one transaction that begins by claiming its number there, so of
+ * two starters one takes it and the other finds it taken.
+ *
+ * `{schema}` stands for the schema. The tenant leads every key. Rows of threads and runs change all the time and have room to do so in place.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE {schema}.tenants (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text COLLATE "C" NOT NULL UNIQUE
+  );
+
+  CREATE TABLE {schema}.threads (
+    tenant bigint NOT NULL,
+    id bigint GENERATED ALWAYS AS IDENTITY,
+    name text COLLATE "C" NOT NULL,
+    log_id text NOT NULL,
+    tail bigint NOT NULL,
+    floor bigint NOT NULL,
+    head text,
+    title text,
+    archived smallint NOT NULL,
+    metadata text NOT NULL,
+    created_ms bigint NOT NULL,
+    updated_ms bigint NOT NULL,
+    PRIMARY KEY (tenant, id),
+    UNIQUE (tenant, name)
+  ) WITH (fillfactor = 70);
+  CREATE INDEX threads_by_change ON {schema}.threads (tenant, updated_ms, name);
+
+  CREATE TABLE {schema}.runs (
+    tenant bigint NOT NULL,
+    thread bigint NOT NULL,
+    id bigint GENERATED ALWAYS AS IDENTITY,
+    name text COLLATE "C" NOT NULL,
+    agent text NOT NULL,
+    parent bigint,
+    kind text,
+    first_seq bigint NOT NULL,
+    last_seq bigint NOT NULL,
+    principal text,
+    fence bigint NOT NULL,
+    next_batch bigint NOT NULL,
+    lease_until_ms bigint NOT NULL,
+    stop smallint NOT NULL,
+    started_ms bigint NOT NULL,
+    ended_ms bigint,
+    ended text,
+    settled smallint NOT NULL,
+    loose bigint NOT NULL,
+    PRIMARY KEY (tenant, thread, id),
+    UNIQUE (tenant, thread, name)
+  ) WITH (fillfactor = 70);
+  CREATE INDEX runs_running ON {schema}.runs (tenant, thread) WHERE ended_ms IS NULL;
+  CREATE INDEX runs_unsettled ON {schema}.runs (tenant, ended_ms) WHERE ended_ms IS NOT NULL AND settled = 0;
+
+  CREATE TABLE {schema}.segments (
+    tenant bigint NOT NULL,
+    thread bigint NOT NULL,
+    first_seq bigint NOT NULL,
+    last_seq bigint NOT NULL,
+    run bigint NOT NULL,
+    loose smallint NOT NULL,
+    codec smallint NOT NULL,
+    data bytea NOT NULL,
+    PRIMARY KEY (tenant, thread, last_seq)
+  );
+  ALTER TABLE {schema}.segments ALTER COLUMN data SET STORAGE EXTERNAL;
+
+  CREATE TABLE {schema}.snapshots (
+    tenant bigint NOT NULL,
+    thread bigint NOT NULL,
+    run bigint NOT NULL,
+    seq bigint NOT NULL,
+    codec smallint NOT NULL,
+    shell bytea NOT NULL,
+    PRIMARY KEY (tenant, thread, run, seq)
+  );
+
+  CREATE TABLE {schema}.blobs (
+    tenant bigint NOT NULL,
+    thread bigint NOT NULL,
+    hash text COLLATE "C" NOT NULL,
+    run bigint,
+    codec smallint NOT NULL,
+    data bytea NOT NULL,
+    PRIMARY KEY (tenant, thread, hash)
+  );
+  ALTER TABLE {schema}.blobs ALTER COLUMN data SET STORAGE EXTERNAL;
+
+  CREATE TABLE {schema}.compacted (
+    tenant bigint NOT NULL,
+    thread bigint NOT NULL,
+    run bigint NOT NULL,
+    codec smallint NOT NULL,
+    data bytea NOT NULL,
+    PRIMARY KEY (tenant, thread, run)
+  );
+  ALTER TABLE {schema}.compacted ALTER COLUMN data SET STORAGE EXTERNAL;
+  `,
+];

@@ -1,0 +1,43 @@
+/** What is made of a run once it has ended: a snapshot of its branch, and its compacted form. */
+import type { Event } from "../protocol/index.ts";
+import { compactWithRanges, prelude } from "../stream/index.ts";
+import type { PreludeState } from "../stream/index.ts";
+import { foldBranch, readAll } from "./fold-branch.ts";
+import { unknownRun } from "./memory-thread.ts";
+import type { CompactedEvent, RunKey, Store, StoredEvent } from "./store.ts";
+
+/**
+ * Settles a run that has ended. `state`, where it is at hand, is the fold of its branch up to its last event. Doing it
+ * twice, or in two processes at once, changes nothing.
+ */
+export async function settleRun(store: Store, key: RunKey, state?: PreludeState): Promise<void> {
+  const run = await store.run(key);
+  if (run === undefined) throw unknownRun(key);
+  if (run.settled || run.end === undefined) return;
+  const folded = state ?? (await foldBranch(store, key)).state;
+  const snapshot = { runId: run.runId, seq: run.lastSeq, events: prelude(folded) };
+  const stored: StoredEvent[] = [];
+  const range = { afterSeq: run.firstSeq - 1, throughSeq: run.lastSeq, runIds: [run.runId] };
+  for await (const event of readAll(store, key, range)) stored.push(event);
+  await store.settle(key, { snapshot, compacted: compactedOf(stored) });
+}
+
+/** Settles what a crash left unsettled. Returns how many runs. */
+export async function settleLeftovers(store: Store): Promise<number> {
+  let settled = 0;
+  for (;;) {
+    const keys = await store.unsettled();
+    for (const key of keys) await settleRun(store, key);
+    settled += keys.length;
+    if (keys.length === 0) return settled;
+  }
+}
+
+function compactedOf(stored: readonly StoredEvent[]): readonly CompactedEvent[] {
+  const events = stored.map(({ json }): Event => JSON.parse(json));
+  const compacted = compactWithRanges(events, { mode: "events" });
+  return compacted.events.map((event, index) => {
+    const [first, last] = compacted.ranges[index] ?? [0, 0];
+    return { firstSeq: stored[first]?.seq ?? 0, lastSeq: stored[last]?.seq ?? 0, json: JSON.stringify(event) };
+  });
+}

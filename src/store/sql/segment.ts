@@ -1,0 +1,103 @@
+/**
+ * Events packed into rows: lines of JSON, compressed where that pays.
+ *
+ * Texts come out as they went in, so merging rows or compressing them again changes nothing that anybody reads. The codec
+ * stands in the row; a codec keeps its number and its meaning for ever.
+ */
+import { constants, deflateRawSync, inflateRawSync } from "node:zlib";
+import { HeddleError } from "../../protocol/index.ts";
+
+/** How the bytes of a row are made of its text. */
+export const CODECS = { plain: 0, deflate: 1 } as const;
+
+/** Bytes, and how they were made. */
+export interface Packed {
+  /** One of `CODECS`. */
+  readonly codec: number;
+  /** The bytes. */
+  readonly data: Uint8Array;
+}
+
+/** A row of events. */
+export interface Segment extends Packed {
+  /** How many events. */
+  readonly count: number;
+  /** Whether it is so small that it should be merged with its neighbours. */
+  readonly loose: boolean;
+}
+
+/** Most events in a row. */
+const MAX_EVENTS = 256;
+/** Most characters in a row, unless a single event is longer. */
+const MAX_CHARS = 1 << 16;
+/** A row of fewer characters is merged with its neighbours later, and compressed then. */
+const LOOSE_CHARS = 1 << 13;
+/** Shorter texts are not worth compressing. */
+const COMPRESS_FROM_BYTES = 1 << 10;
+
+/** Packs a text. */
+export const pack = (text: string): Packed => packBytes(Buffer.from(text), constants.Z_DEFAULT_COMPRESSION);
+
+/** Packs the bytes of a row on the hot path: quickly, and not at all where the row is merged later anyway. */
+export const packRow = (bytes: Uint8Array, loose: boolean): Packed =>
+  loose ? { codec: CODECS.plain, data: bytes } : packBytes(bytes, constants.Z_BEST_SPEED);
+
+function packBytes(bytes: Uint8Array, level: number): Packed {
+  if (bytes.length < COMPRESS_FROM_BYTES) return { codec: CODECS.plain, data: bytes };
+  return { codec: CODECS.deflate, data: deflateRawSync(bytes, { level }) };
+}
+
+/** Unpacks a text. Throws `store-corrupt`. */
+export function unpack({ codec, data }: Packed): string {
+  if (codec === CODECS.plain) return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString();
+  if (codec !== CODECS.deflate) {
+    throw new HeddleError("store-corrupt", `A row is packed in a way (${codec}) that this version does not know.`, {});
+  }
+  try {
+    return inflateRawSync(data).toString();
+  } catch (cause) {
+    throw new HeddleError(
+      "store-corrupt",
+      "A row of the database cannot be unpacked: restore a backup.",
+      {},
+      { cause },
+    );
+  }
+}
+
+/** The text of a row to be. */
+export interface Cut {
+  /** Its events, a line each. */
+  readonly text: string;
+  /** How many events. */
+  readonly count: number;
+  /** Whether it is so small that it should be merged with its neighbours. */
+  readonly loose: boolean;
+}
+
+/** Cuts events into as few rows as fit. */
+export function cutEvents(events: readonly string[]): readonly Cut[] {
+  const cuts: Cut[] = [];
+  let lines: string[] = [];
+  let chars = 0;
+  const flush = (): void => {
+    if (lines.length === 0) return;
+    cuts.push({ text: lines.join("\n"), count: lines.length, loose: chars < LOOSE_CHARS });
+    lines = [];
+    chars = 0;
+  };
+  for (const json of events) {
+    if (lines.length === MAX_EVENTS || chars + json.length > MAX_CHARS) flush();
+    lines.push(json);
+    chars += json.length;
+  }
+  flush();
+  return cuts;
+}
+
+/** Rows of events that stay as they are, however small: taken time over. */
+export const packEvents = (events: readonly string[]): readonly Segment[] =>
+  cutEvents(events).map(({ text, count }) => ({ ...pack(text), count, loose: false }));
+
+/** The events of a row. */
+export const unpackEvents = (packed: Packed): readonly string[] => unpack(packed).split("\n");

@@ -1,0 +1,104 @@
+/** Statements on `node:sqlite`: prepared once, values bound by number, errors told by their code and never by their text. */
+import { DatabaseSync } from "node:sqlite";
+import type { SQLInputValue, StatementSync } from "node:sqlite";
+import { HeddleError } from "../../protocol/index.ts";
+import type { ErrorCode } from "../../protocol/index.ts";
+import type { Dialect, Row, Sql, SqlValue } from "../sql/sql.ts";
+
+/** How SQLite says it. One connection writes at a time, so there is nothing to lock. */
+export const SQLITE: Dialect = {
+  schema: "main",
+  now: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+  forUpdate: "",
+  skipLocked: "",
+  contains: (column, parameter) => `instr(folded(coalesce(${column}, '')), folded(${parameter})) > 0`,
+};
+
+/** One connection. */
+export class SqliteSql implements Sql {
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  readonly #file: string;
+
+  constructor(file: string, options: { readonly readOnly?: boolean } = {}) {
+    this.#file = file;
+    this.#database = this.#guard(() => new DatabaseSync(file, options));
+    // SQLite's own lower() knows the letters of English only.
+    this.#database.function("folded", { deterministic: true }, (text) => String(text).toLowerCase());
+  }
+
+  /** Runs one prepared statement. */
+  async all(statement: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
+    return this.#guard(() => {
+      const prepared = this.#statements.get(statement) ?? this.#database.prepare(statement);
+      this.#statements.set(statement, prepared);
+      const named: Record<string, SQLInputValue> = {};
+      values.forEach((value, index) => {
+        named[`$${index + 1}`] = value;
+      });
+      return prepared.all(named);
+    });
+  }
+
+  /** Runs statements that return nothing. */
+  exec(statements: string): void {
+    this.#guard(() => this.#database.exec(statements));
+  }
+
+  /** The number that a pragma or a count answers. */
+  number(statement: string): number {
+    const row = this.#guard(() => this.#database.prepare(statement).get());
+    const [value] = Object.values(row ?? {});
+    return Number(value);
+  }
+
+  /** Runs work as one transaction: all of it, or nothing. */
+  async transaction<T>(work: () => Promise<T>): Promise<T> {
+    this.exec("BEGIN IMMEDIATE");
+    try {
+      const result = await work();
+      this.exec("COMMIT");
+      return result;
+    } catch (error) {
+      // SQLite has rolled back by itself where the disk was full or broke.
+      if (this.#database.isTransaction) this.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  /** Closes the connection. */
+  close(): void {
+    this.#database.close();
+  }
+
+  #guard<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw failure(error, this.#file);
+    }
+  }
+}
+
+/** What SQLite's result codes mean to whoever runs Heddle. */
+const FAILURES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
+  5: ["store-unavailable", "Another connection keeps the database busy: try again."],
+  6: ["store-unavailable", "Another connection keeps the database busy: try again."],
+  8: ["store-read-only", "The database file cannot be written to: check its permissions and those of its folder."],
+  10: ["store-unavailable", "The disk failed while the database was used: check the disk."],
+  11: ["store-corrupt", "The database file is damaged: restore a backup."],
+  13: ["store-full", "The disk, or the size that is set for the database, is full: make room."],
+  14: [
+    "store-read-only",
+    "The database file cannot be opened: its folder must exist, and this user must be able to write to it.",
+  ],
+  26: ["store-corrupt", "The file is not a database: name another file, or restore a backup."],
+};
+
+function failure(error: unknown, file: string): unknown {
+  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return error;
+  const known = FAILURES[error.errcode & 0xff];
+  if (known === undefined) return error;
+  const [code, message] = known;
+  return new HeddleError(code, message, { file, sqlite: error.errcode }, { cause: error });
+}

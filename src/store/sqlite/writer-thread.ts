@@ -1,0 +1,69 @@
+/** The thread in which the writer of a SQLite file works: one request after the other, tidying up in between. */
+import { parentPort, workerData } from "node:worker_threads";
+import { HeddleError } from "../../protocol/index.ts";
+import { openSqliteWriter } from "./sqlite-writer.ts";
+import type { SqliteWriter } from "./sqlite-writer.ts";
+import type { FromThread, ToThread } from "./writer-messages.ts";
+
+const port = parentPort;
+if (port === null) throw new Error("This module is the inside of a worker thread.");
+const inbox: ToThread[] = [];
+let working = false;
+let writer: SqliteWriter | undefined;
+
+port.on("message", (message: ToThread) => {
+  inbox.push(message);
+  void work();
+});
+
+async function work(): Promise<void> {
+  if (working) return;
+  working = true;
+  for (;;) {
+    const next = inbox.shift();
+    if (next !== undefined) await answer(next);
+    else if (!(await tidied())) break;
+    // Requests that came meanwhile go before any more tidying.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  working = false;
+}
+
+const say = (message: FromThread): void => port?.postMessage(message);
+
+async function answer({ id, method, args }: ToThread): Promise<void> {
+  try {
+    say({ id, value: await run(method, args) });
+  } catch (error) {
+    say({ id, failure: failureOf(error) });
+  }
+}
+
+async function run(method: ToThread["method"], args: readonly unknown[]): Promise<unknown> {
+  if (method === "open") {
+    writer = await openSqliteWriter(workerData);
+    return undefined;
+  }
+  if (method === "close") {
+    writer?.close();
+    writer = undefined;
+    return undefined;
+  }
+  if (writer === undefined) throw new HeddleError("store-closed", "The store was closed: open a new one.", {});
+  return Reflect.apply(writer[method], writer, args);
+}
+
+/** What is left untidied only takes more room; the next merge takes it along. */
+async function tidied(): Promise<boolean> {
+  try {
+    return (await writer?.tidy()) ?? false;
+  } catch {
+    return false;
+  }
+}
+
+function failureOf(error: unknown): NonNullable<FromThread["failure"]> {
+  if (error instanceof HeddleError) return { code: error.code, message: error.message, details: error.details };
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { code: "internal-error", message, details: {} };
+}

@@ -1,0 +1,480 @@
+/**
+ * The contract of the log: threads, runs and events, kept append-only.
+ *
+ * A store checks order and ownership (fence, batch, seq) and nothing else: what events mean was judged before they come
+ * here, so events travel as JSON text. Every method is required. A line that begins with INVARIANT is a promise; it names
+ * its clause in PROTOCOL.md, and the contract kit in `heddle/testing` holds every store to it.
+ *
+ * Evolution: a method or a required field is only added together with its clause, its kit and all stores of this package.
+ * What a method returns may gain fields, never lose one. A clause keeps its number; one that no longer holds is withdrawn,
+ * not reworded. A log written by one version opens in the next.
+ */
+import type { Event } from "../protocol/index.ts";
+import type { LineageKind } from "../stream/lineage/index.ts";
+import type { RunEnd, RunState } from "./run-end.ts";
+
+/** Names a thread. Nothing is reached without its tenant. */
+export interface ThreadKey {
+  /** Whose thread it is. */
+  readonly tenant: string;
+  /** Id of the thread, unique within the tenant. */
+  readonly threadId: string;
+}
+
+/** Names a run. */
+export interface RunKey extends ThreadKey {
+  /** Id of the run, unique within the thread. */
+  readonly runId: string;
+}
+
+/** What is known of a thread, apart from its events. */
+export interface ThreadInfo extends ThreadKey {
+  /** Minted with the log: a cursor of another log is recognised by it. */
+  readonly logId: string;
+  /** Seq of the newest event; 0 in an empty log. */
+  readonly tail: number;
+  /** Raw events up to this seq were dropped by retention; 0 where everything is there. */
+  readonly floor: number;
+  /** The run that a new run continues where nothing else is said. */
+  readonly head: string | undefined;
+  /** What people call it. */
+  readonly title: string | undefined;
+  /** Whether it is put away. */
+  readonly archived: boolean;
+  /** What the application keeps with it. */
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** When it began. */
+  readonly createdAtMs: number;
+  /** When a run last started or ended in it, or it was changed. */
+  readonly updatedAtMs: number;
+}
+
+/** What is known of a run, apart from its events. */
+export interface RunInfo extends RunKey {
+  /** Who runs. */
+  readonly agent: string;
+  /** The run that it hangs on; undefined for a root. */
+  readonly parentRunId: string | undefined;
+  /** How it hangs there; undefined for a root. */
+  readonly kind: LineageKind | undefined;
+  /** How it stands. */
+  readonly status: RunState;
+  /** Seq of its first event. */
+  readonly firstSeq: number;
+  /** Seq of its newest event. */
+  readonly lastSeq: number;
+  /** Who started it, as the server knows them. */
+  readonly principal: string | undefined;
+  /** When it was claimed. */
+  readonly startedAtMs: number;
+  /** When its terminal event was committed. */
+  readonly endedAtMs: number | undefined;
+  /** How it ended, with the questions and the frontend calls that it left open. */
+  readonly end: RunEnd | undefined;
+  /** Whether snapshot and compacted form are written. */
+  readonly settled: boolean;
+}
+
+/** The right to append to a run. Worthless as soon as somebody raises the run's fence. */
+export interface Lease extends RunKey {
+  /** The store's own handle of the run. */
+  readonly ref: string;
+  /** The fence that this lease was given under. */
+  readonly fence: number;
+  /** Number of the batch that comes next, as of when the lease was given. */
+  readonly nextBatch: number;
+  /** How long the lease holds without an append or a heartbeat. */
+  readonly leaseMs: number;
+}
+
+/** What `claim` is asked. */
+export interface ClaimRequest extends RunKey {
+  /** Who runs. */
+  readonly agent: string;
+  /** The run that it hangs on; undefined for a root. */
+  readonly parentRunId?: string | undefined;
+  /** How it hangs there. */
+  readonly kind?: LineageKind | undefined;
+  /** Claims only where the thread's head is still this one; null: where it has none. Absent: wherever it is. */
+  readonly ifHead?: string | null;
+  /** Who starts it. */
+  readonly principal?: string | undefined;
+  /** How long the lease holds without an append or a heartbeat. */
+  readonly leaseMs: number;
+  /** The run's first events, as JSON, committed together with the claim. They are batch 0. */
+  readonly events: readonly [string, ...string[]];
+}
+
+/** What `claim` answers. */
+export type ClaimResult =
+  | {
+      /** The run is ours, and its first events are committed. */
+      readonly type: "claimed";
+      /** The right to append. */
+      readonly lease: Lease;
+      /** The thread as it is now. */
+      readonly thread: ThreadInfo;
+    }
+  | {
+      /** The thread has a run of this id. */
+      readonly type: "exists";
+      /** That run. */
+      readonly run: RunInfo;
+    }
+  | {
+      /** The run that it would hang on has not ended. */
+      readonly type: "busy";
+      /** That run. */
+      readonly run: RunInfo;
+    }
+  | {
+      /** The thread's head is another than the one asked for. */
+      readonly type: "moved";
+      /** The head as it is. */
+      readonly head: string | undefined;
+    };
+
+/** Events of one run, to be committed together. */
+export interface Batch {
+  /** The right to append. */
+  readonly lease: Lease;
+  /** 1, 2, 3 … within the run. */
+  readonly number: number;
+  /** The events, as JSON without line breaks. */
+  readonly events: readonly [string, ...string[]];
+  /** Given with the batch that holds the run's terminal event. */
+  readonly end?: RunEnd | undefined;
+}
+
+/** What became of a batch. */
+export type Appended =
+  | {
+      /** It is in the log. */
+      readonly type: "committed";
+      /** Seq of its first event. */
+      readonly firstSeq: number;
+      /** Seq of its last event. */
+      readonly lastSeq: number;
+      /** Whether somebody asked the run to stop. */
+      readonly stop: boolean;
+    }
+  | {
+      /** It was in the log before: an answer got lost. Nothing changed. */
+      readonly type: "repeated";
+      /** Seq of the run's newest event. */
+      readonly lastSeq: number;
+      /** Whether somebody asked the run to stop. */
+      readonly stop: boolean;
+    }
+  | {
+      /** The lease is worthless, or the run has ended or is gone. Nothing was written. */
+      readonly type: "fenced";
+    }
+  | {
+      /** A batch before it is missing. Nothing was written. */
+      readonly type: "gap";
+      /** The number that comes next. */
+      readonly expected: number;
+    };
+
+/** What a heartbeat finds. */
+export interface Beat {
+  /** Whether the lease still holds, and was renewed. */
+  readonly held: boolean;
+  /** Whether somebody asked the run to stop. */
+  readonly stop: boolean;
+}
+
+/** Which runs `takeOver` takes. */
+export interface TakeOverRequest {
+  /** This run, whether or not its lease has expired. Absent: runs whose lease has expired. */
+  readonly run?: RunKey;
+  /** How long the new lease holds. */
+  readonly leaseMs: number;
+  /** Most runs to take. Default 64. */
+  readonly limit?: number;
+}
+
+/** One event and its place. */
+export interface StoredEvent {
+  /** Position in the log, from 1. */
+  readonly seq: number;
+  /** The run that it belongs to. */
+  readonly runId: string;
+  /** The event as JSON, the same text for ever. */
+  readonly json: string;
+}
+
+/** Which part of a log to read. */
+export interface ReadRequest {
+  /** Seq of the last event that is known. Default 0. */
+  readonly afterSeq?: number;
+  /** Seq of the last event that is wanted. Default: the tail. */
+  readonly throughSeq?: number;
+  /** Only events of these runs. */
+  readonly runIds?: readonly string[];
+  /** Most events to return. Default 512. */
+  readonly limit?: number;
+}
+
+/** A page of a log. */
+export interface Page {
+  /** The events, in order. */
+  readonly events: readonly StoredEvent[];
+  /** Everything up to this seq that was asked for is in this page or the ones before. */
+  readonly through: number;
+  /** Seq of the newest event of the thread. */
+  readonly tail: number;
+}
+
+/** An opening after which the rest of the branch folds as the whole: see `prelude` of `heddle/stream`. */
+export interface Snapshot {
+  /** The run at whose event it was taken. */
+  readonly runId: string;
+  /** Seq of that event. */
+  readonly seq: number;
+  /** The events of the opening. Values are shared with other snapshots and never change. */
+  readonly events: readonly Event[];
+}
+
+/** One event of a compacted run, and the raw ones that it stands for. */
+export interface CompactedEvent {
+  /** Seq of the first raw event. */
+  readonly firstSeq: number;
+  /** Seq of the last raw event. */
+  readonly lastSeq: number;
+  /** The event as JSON. */
+  readonly json: string;
+}
+
+/** What is written when a run has ended. */
+export interface Settlement {
+  /** The run as of its terminal event. */
+  readonly snapshot: Snapshot;
+  /** The run, compacted. */
+  readonly compacted: readonly CompactedEvent[];
+}
+
+/** Which threads to list. */
+export interface ListRequest {
+  /** Whose. */
+  readonly tenant: string;
+  /** Only those whose id or title contains this, in any case. */
+  readonly query?: string | undefined;
+  /** Only those that are put away, or only those that are not. Default: both. */
+  readonly archived?: boolean | undefined;
+  /** Where the page before ended. */
+  readonly after?: string | undefined;
+  /** Most threads to return. Default 50. */
+  readonly limit?: number;
+}
+
+/** A page of threads, the most recently changed first. */
+export interface ThreadPage {
+  /** The threads. */
+  readonly threads: readonly ThreadInfo[];
+  /** Where the next page begins; undefined at the end. */
+  readonly next: string | undefined;
+}
+
+/** What can be changed about a thread. What is absent stays; a null title is none. */
+export interface ThreadPatch {
+  /** What people call it. */
+  readonly title?: string | null;
+  /** Whether it is put away. */
+  readonly archived?: boolean;
+  /** What the application keeps with it: replaces all of it. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** The run that a new run continues. */
+  readonly head?: string;
+}
+
+/** A whole thread, as export writes it and import reads it. */
+export interface ThreadDump {
+  /** The thread; its log id is not taken over. */
+  readonly thread: Omit<ThreadInfo, "tenant" | "logId">;
+  /** Its runs, in order of their first event. None of them is running. */
+  readonly runs: readonly Omit<RunInfo, "tenant" | "threadId" | "status" | "settled">[];
+  /** All raw events beyond the floor, in order. */
+  readonly events: readonly StoredEvent[];
+  /** The compacted form and the snapshot of each run that has lost raw events. */
+  readonly settlements: readonly (Settlement & { readonly runId: string })[];
+}
+
+/** What retention dropped. */
+export interface Trimmed {
+  /** How many threads lost raw events. */
+  readonly threads: number;
+  /** How many raw events went. */
+  readonly events: number;
+}
+
+/** Called when a thread may have more. */
+export type Watcher = () => void;
+
+/**
+ * A log of threads, runs and events.
+ *
+ * INVARIANT: tenants never see each other: the same ids in two tenants are different threads and runs (STORE-TEN-1).
+ */
+export interface Store {
+  /**
+   * Opens the store: connects, brings the schema up to date, and takes the lock where the engine has one writer. Other
+   * methods do so themselves where it was not done. Safe to call again.
+   *
+   * INVARIANT: a database written by a newer version is refused with `schema-too-new` and left as it is (STORE-OPN-1).
+   * INVARIANT: of starters at the same time, each finds the schema complete (STORE-OPN-2).
+   */
+  open(): Promise<void>;
+
+  /**
+   * Ends the store; what is under way is finished first. Safe to call again; anything else fails with `store-closed`.
+   *
+   * INVARIANT: what was acknowledged is there when the store is opened again (STORE-ACK-1).
+   */
+  close(): Promise<void>;
+
+  /**
+   * Begins a run: creates the thread where there is none, and the run with its first events, in one transaction.
+   * The run becomes the thread's head, unless it is spawned. Where several things stand against it, the first of these is
+   * answered: `exists`, `run-unknown` (thrown where the parent is not in the thread), `moved`, `busy`.
+   *
+   * INVARIANT: a claim and its first events are both there, or neither (STORE-CLM-1).
+   * INVARIANT: a run id is claimed once in a thread; every later claim gets `exists` (STORE-CLM-2).
+   * INVARIANT: nothing but a spawned run hangs on a run that has not ended: `busy` (STORE-CLM-3).
+   * INVARIANT: of claims that name one `ifHead`, at most one succeeds; the others get `moved` or `busy` (STORE-CLM-4).
+   */
+  claim(request: ClaimRequest): Promise<ClaimResult>;
+
+  /**
+   * Appends batches of any runs in one transaction. Answers in their order. Each renews its lease, also one that has
+   * expired and that nobody has taken.
+   *
+   * INVARIANT: a thread's seqs are 1, 2, 3 … without gaps, given at commit (STORE-SEQ-1).
+   * INVARIANT: a batch is in the log whole and in one piece, or not at all (STORE-APP-1).
+   * INVARIANT: a batch that was committed before changes nothing and is answered `repeated` (STORE-APP-2).
+   * INVARIANT: under another fence, or after the run's end, nothing is written: `fenced` (STORE-APP-3).
+   * INVARIANT: a batch that is not the next writes nothing: `gap` (STORE-APP-4).
+   * INVARIANT: a batch that is refused does not touch the others (STORE-APP-5).
+   * INVARIANT: a batch with an end ends the run, in the same transaction (STORE-APP-6).
+   */
+  append(batches: readonly Batch[]): Promise<readonly Appended[]>;
+
+  /**
+   * Renews leases that nobody has taken. Answers in their order.
+   *
+   * INVARIANT: a lease counts by the store's clock, and holds `leaseMs` from its last append or heartbeat (STORE-LSE-1).
+   * Where one process writes at a time, leases end with the process.
+   * INVARIANT: a stop that was asked for is told with the next append or heartbeat (STORE-LSE-4).
+   */
+  heartbeat(leases: readonly Lease[]): Promise<readonly Beat[]>;
+
+  /**
+   * Raises the fence of runs that are running, and gives their leases to the caller.
+   *
+   * INVARIANT: without a named run, only expired leases are taken (STORE-LSE-2).
+   * INVARIANT: of takers at the same time, one gets the run; who held it before can write nothing more (STORE-LSE-3).
+   */
+  takeOver(request: TakeOverRequest): Promise<readonly Lease[]>;
+
+  /** Asks whoever holds the run to stop, now or after a take-over. False where it is not running. */
+  requestStop(key: RunKey): Promise<boolean>;
+
+  /** The thread, or undefined: unknown and foreign are the same. */
+  thread(key: ThreadKey): Promise<ThreadInfo | undefined>;
+
+  /** The run, or undefined. */
+  run(key: RunKey): Promise<RunInfo | undefined>;
+
+  /** All runs of a thread in order of their first event; empty where there is no such thread. */
+  runs(key: ThreadKey): Promise<readonly RunInfo[]>;
+
+  /**
+   * The runs of a branch, from its root to this run; empty where there is no such run.
+   *
+   * INVARIANT: the walk follows the parents, and begins at a root or a spawned run (STORE-LIN-1).
+   */
+  branch(key: RunKey): Promise<readonly RunInfo[]>;
+
+  /**
+   * A page of the log. Throws `thread-unknown`; `cursor-trimmed` where events after `afterSeq` were dropped, of any run.
+   *
+   * INVARIANT: only what is committed is read, in order, without gaps (STORE-RED-1).
+   * INVARIANT: what was read once is read the same ever after: seq, run and text (STORE-RED-2).
+   * INVARIANT: never a part of what was asked for, where the rest was dropped (STORE-RED-3).
+   */
+  read(key: ThreadKey, request?: ReadRequest): Promise<Page>;
+
+  /**
+   * Calls the watcher when there may be more after a commit, or nothing new at all, until the returned function is called.
+   * A watcher does not throw.
+   *
+   * INVARIANT: after an append here is acknowledged the watcher is called; after one elsewhere, soon (STORE-WAT-1).
+   */
+  watch(key: ThreadKey, watcher: Watcher): () => void;
+
+  /**
+   * The newest snapshot on the branch of a run, up to a seq (default: the run's newest event), or undefined.
+   *
+   * INVARIANT: a snapshot of another branch is never given (STORE-SNP-1).
+   */
+  snapshot(key: RunKey, throughSeq?: number): Promise<Snapshot | undefined>;
+
+  /**
+   * Keeps a snapshot in the middle of a run, at least until the run is settled. One of this run and seq that is there
+   * already stays. Throws `thread-unknown` or `run-unknown`.
+   */
+  saveSnapshot(key: ThreadKey, snapshot: Snapshot): Promise<void>;
+
+  /**
+   * Keeps the snapshot and the compacted form of a run that has ended. Doing it again changes nothing. Throws
+   * `thread-unknown` or `run-unknown`.
+   *
+   * INVARIANT: settling and merging change no seq and no text of the raw log (STORE-RED-2).
+   */
+  settle(key: RunKey, settlement: Settlement): Promise<void>;
+
+  /** Runs that have ended and are not settled: work that a crash left. */
+  unsettled(limit?: number): Promise<readonly RunKey[]>;
+
+  /** The compacted form of a run, or undefined where it is not settled. */
+  compacted(key: RunKey): Promise<readonly CompactedEvent[] | undefined>;
+
+  /**
+   * Threads of a tenant, the most recently changed first.
+   *
+   * INVARIANT: every thread that does not change while the pages are read is in them exactly once (STORE-THR-1).
+   */
+  listThreads(request: ListRequest): Promise<ThreadPage>;
+
+  /**
+   * Changes a thread, and returns it. Throws `thread-unknown`; `run-unknown` for a head that it does not have.
+   *
+   * INVARIANT: a change touches what it names only, wholly or not at all (STORE-THR-3).
+   */
+  updateThread(key: ThreadKey, patch: ThreadPatch): Promise<ThreadInfo>;
+
+  /**
+   * Deletes a thread with all that it holds. False where there is none.
+   *
+   * INVARIANT: nothing of it is left, its leases are worthless, and a new log of that name has another id (STORE-THR-2).
+   */
+  deleteThread(key: ThreadKey): Promise<boolean>;
+
+  /**
+   * Drops raw events of settled runs that ended before a time, from the beginning of each log. Nothing calls it by itself.
+   *
+   * INVARIANT: what is dropped is a prefix of the log; the compacted runs and their snapshots stay (STORE-TRM-1).
+   */
+  trim(endedBeforeMs: number): Promise<Trimmed>;
+
+  /**
+   * Creates a thread from a dump, in one transaction, with a new log id. Throws `thread-exists`.
+   *
+   * INVARIANT: a thread that was dumped and imported reads the same, but for its log id (STORE-EXP-1).
+   */
+  importThread(key: ThreadKey, dump: ThreadDump): Promise<void>;
+
+  /** The store's clock, which leases count by. */
+  nowMs(): Promise<number>;
+}

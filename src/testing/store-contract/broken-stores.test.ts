@@ -1,0 +1,769 @@
+/**
+ * The kit is tested with stores that each break one promise, as a real one might: every clause has at least one, and the
+ * kit has to find it there. The memory store behind several handles, which outlives them, keeps every promise.
+ */
+import { describe, expect, test } from "vitest";
+import { HeddleError } from "../../protocol/index.ts";
+import { memoryStore } from "../../store/index.ts";
+import type {
+  Appended,
+  Batch,
+  Lease,
+  RunKey,
+  Snapshot,
+  Store,
+  StoredEvent,
+  ThreadKey,
+  Watcher,
+} from "../../store/index.ts";
+import { CONTRACT_CASES, ContractViolation, modelTest, storeContract } from "./store-contract.ts";
+import type { StoreContractOptions, StoreUnderTest } from "./store-contract.ts";
+
+/** How a store is broken: in its data, in every handle on them, or around it. */
+interface Breakage {
+  readonly clause: string;
+  readonly what: string;
+  readonly data?: (inner: Store) => Partial<Store>;
+  readonly handle?: (inner: Store) => Partial<Store>;
+  readonly around?: (under: StoreUnderTest) => Partial<StoreUnderTest>;
+}
+
+/** A handle on data that outlive it. */
+function handleOn(data: Store): Store {
+  let closed = false;
+  const guarded =
+    <A extends readonly unknown[], R>(method: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      if (closed) throw new HeddleError("store-closed", "The store was closed: open a new one.", {});
+      return method(...args);
+    };
+  return {
+    open: guarded(data.open),
+    async close() {
+      closed = true;
+    },
+    claim: guarded(data.claim),
+    append: guarded(data.append),
+    heartbeat: guarded(data.heartbeat),
+    takeOver: guarded(data.takeOver),
+    requestStop: guarded(data.requestStop),
+    thread: guarded(data.thread),
+    run: guarded(data.run),
+    runs: guarded(data.runs),
+    branch: guarded(data.branch),
+    read: guarded(data.read),
+    watch: (key, watcher) => data.watch(key, watcher),
+    snapshot: guarded(data.snapshot),
+    saveSnapshot: guarded(data.saveSnapshot),
+    settle: guarded(data.settle),
+    unsettled: guarded(data.unsettled),
+    compacted: guarded(data.compacted),
+    listThreads: guarded(data.listThreads),
+    updateThread: guarded(data.updateThread),
+    deleteThread: guarded(data.deleteThread),
+    trim: guarded(data.trim),
+    importThread: guarded(data.importThread),
+    nowMs: guarded(data.nowMs),
+  };
+}
+
+const tooNew = async (): Promise<never> => {
+  throw new HeddleError("schema-too-new", "The database was written by a newer version: update Heddle.", {
+    found: 2,
+    known: 1,
+  });
+};
+
+/** A memory store behind handles, broken or not. */
+function maker({
+  data: breakData,
+  handle: breakHandle,
+  around,
+}: Partial<Breakage> = {}): () => Promise<StoreUnderTest> {
+  return async () => {
+    const whole = memoryStore();
+    const data = { ...whole, ...breakData?.(whole) };
+    const handles: Store[] = [];
+    const open = (): Store => {
+      const handle = handleOn(data);
+      handles.push(handle);
+      return { ...handle, ...breakHandle?.(handle) };
+    };
+    const close = async (): Promise<void> => {
+      await Promise.all(handles.map((handle) => handle.close()));
+    };
+    const under: StoreUnderTest = {
+      store: open(),
+      async reopen() {
+        await close();
+        return open();
+      },
+      second: async () => open(),
+      newer: async () => ({
+        store: { ...open(), open: tooNew, thread: tooNew, claim: tooNew },
+        untouched: async () => true,
+      }),
+      dispose: close,
+    };
+    return { ...under, ...around?.(under) };
+  };
+}
+
+const optionsFor = (breakage: Partial<Breakage>): StoreContractOptions => ({
+  name: breakage.what ?? "memory behind handles",
+  make: maker(breakage),
+  durable: true,
+  others: "write",
+  soonMs: 30,
+});
+
+const nameOf = ({ tenant, threadId, runId }: RunKey): string => JSON.stringify([tenant, threadId, runId]);
+
+/** Ends the current turn of the event loop. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Answers each batch of a call by itself. */
+const eachBatch =
+  (inner: Store, answer: (batch: Batch) => Promise<Appended | undefined>) =>
+  async (batches: readonly Batch[]): Promise<readonly Appended[]> => {
+    const answers: Appended[] = [];
+    for (const batch of batches)
+      answers.push((await answer(batch)) ?? (await inner.append([batch]))[0] ?? { type: "fenced" });
+    return answers;
+  };
+
+/** The lease that counts for a run, by name. */
+function newestLeases(inner: Store): { readonly leases: Map<string, Lease> } & Pick<Store, "claim" | "takeOver"> {
+  const leases = new Map<string, Lease>();
+  return {
+    leases,
+    async claim(request) {
+      const result = await inner.claim(request);
+      if (result.type === "claimed") leases.set(nameOf(request), result.lease);
+      return result;
+    },
+    async takeOver(request) {
+      const taken = await inner.takeOver(request);
+      for (const lease of taken) leases.set(nameOf(lease), lease);
+      return taken;
+    },
+  };
+}
+
+const FILLER = JSON.stringify({ type: "CUSTOM", name: "filler" });
+
+const BREAKAGES: readonly Breakage[] = [
+  {
+    clause: "STORE-OPN-1",
+    what: "opens data of a newer version",
+    around: ({ store }) => ({ newer: async () => ({ store, untouched: async () => true }) }),
+  },
+  {
+    clause: "STORE-OPN-1",
+    what: "writes to data of a newer version before it refuses them",
+    around: ({ store }) => ({
+      newer: async () => ({
+        store: { ...store, open: tooNew, thread: tooNew, claim: tooNew },
+        untouched: async () => false,
+      }),
+    }),
+  },
+  {
+    clause: "STORE-OPN-2",
+    what: "cannot be opened while it is being opened",
+    data: (inner) => {
+      let opening = false;
+      return {
+        async open() {
+          if (opening) throw new HeddleError("store-locked", "The store is being opened: wait.", {});
+          opening = true;
+          await turn();
+          await inner.open();
+          opening = false;
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-ACK-1",
+    what: "loses what it holds when it is closed",
+    around: (under) => ({
+      async reopen() {
+        await under.dispose();
+        return handleOn(memoryStore());
+      },
+    }),
+  },
+  {
+    clause: "STORE-ACK-1",
+    what: "gives up what is under way when it is closed",
+    handle: (inner) => ({
+      async append(batches) {
+        await turn();
+        return inner.append(batches);
+      },
+    }),
+  },
+  {
+    clause: "STORE-ACK-1",
+    what: "forgets the titles of threads when it is closed",
+    around: (under) => ({
+      async reopen() {
+        await under.store.updateThread({ tenant: "acme", threadId: "thread" }, { title: null }).catch(() => undefined);
+        return under.reopen?.() ?? under.store;
+      },
+    }),
+  },
+  { clause: "STORE-ACK-1", what: "goes on when it is closed", handle: () => ({ close: async () => undefined }) },
+  {
+    clause: "STORE-CLM-1",
+    what: "makes the thread before it looks for the parent",
+    data: (inner) => ({
+      async claim(request) {
+        if ((await inner.thread(request)) === undefined) {
+          await inner.claim({ ...request, runId: "ghost", parentRunId: undefined, kind: undefined });
+        }
+        return inner.claim(request);
+      },
+    }),
+  },
+  {
+    clause: "STORE-CLM-1",
+    what: "keeps the first of the first events only",
+    data: (inner) => ({ claim: (request) => inner.claim({ ...request, events: [request.events[0]] }) }),
+  },
+  {
+    clause: "STORE-CLM-2",
+    what: "gives a run to whoever claims it last",
+    data: (inner) => ({
+      async claim(request) {
+        const result = await inner.claim(request);
+        const [lease] =
+          result.type === "exists" ? await inner.takeOver({ run: request, leaseMs: request.leaseMs }) : [];
+        const thread = await inner.thread(request);
+        return lease === undefined || thread === undefined ? result : { type: "claimed", lease, thread };
+      },
+    }),
+  },
+  {
+    clause: "STORE-CLM-3",
+    what: "lets a run continue one that has not ended",
+    data: (inner) => ({
+      async claim(request) {
+        const result = await inner.claim(request);
+        return result.type === "busy" ? inner.claim({ ...request, kind: "spawn" }) : result;
+      },
+    }),
+  },
+  {
+    clause: "STORE-CLM-4",
+    what: "does not look at the head",
+    data: (inner) => ({ claim: ({ ifHead: _ifHead, ...request }) => inner.claim(request) }),
+  },
+  {
+    clause: "STORE-CLM-4",
+    what: "looks at the head, and claims later",
+    data: (inner) => ({
+      async claim({ ifHead, ...request }) {
+        const head = (await inner.thread(request))?.head;
+        if (ifHead !== undefined && (head ?? null) !== ifHead) return { type: "moved", head };
+        await turn();
+        return inner.claim(request);
+      },
+    }),
+  },
+  {
+    clause: "STORE-SEQ-1",
+    what: "leaves a gap after each batch",
+    data: (inner) => ({
+      append: (batches) => inner.append(batches.map((batch) => ({ ...batch, events: [...batch.events, FILLER] }))),
+      async read(key, request) {
+        const page = await inner.read(key, request);
+        return { ...page, events: page.events.filter(({ json }) => json !== FILLER) };
+      },
+    }),
+  },
+  {
+    clause: "STORE-APP-1",
+    what: "keeps 500 events of a batch",
+    data: (inner) => ({
+      append: (batches) =>
+        inner.append(batches.map((batch) => ({ ...batch, events: [batch.events[0], ...batch.events.slice(1, 500)] }))),
+    }),
+  },
+  {
+    clause: "STORE-APP-1",
+    what: "shows a part of a batch that is being written",
+    data: (inner) => {
+      let pending: Batch | undefined;
+      return {
+        async append(batches) {
+          pending = batches[0];
+          await turn();
+          pending = undefined;
+          return inner.append(batches);
+        },
+        async read(key, request) {
+          const page = await inner.read(key, request);
+          if (pending === undefined || page.through < page.tail) return page;
+          const seq = page.tail + 1;
+          const event: StoredEvent = { seq, runId: pending.lease.runId, json: pending.events[0] };
+          return { events: [...page.events, event], through: seq, tail: seq };
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-APP-2",
+    what: "writes a repeated batch again",
+    data: (inner) => ({
+      append: eachBatch(inner, async (batch) => {
+        const [probe] = await inner.append([{ ...batch, number: 1_000_000 }]);
+        const repeat = probe?.type === "gap" && batch.number < probe.expected;
+        return repeat ? (await inner.append([{ ...batch, number: probe.expected }]))[0] : undefined;
+      }),
+    }),
+  },
+  {
+    clause: "STORE-APP-2",
+    what: "writes the text of a repeated batch over the one that was there",
+    data: (inner) => {
+      const changed = new Map<number, string>();
+      return {
+        append: eachBatch(inner, async (batch) => {
+          const [answer] = await inner.append([batch]);
+          if (answer?.type === "repeated") changed.set(answer.lastSeq, batch.events[0]);
+          return answer;
+        }),
+        async read(key, request) {
+          const page = await inner.read(key, request);
+          return {
+            ...page,
+            events: page.events.map((event) => ({ ...event, json: changed.get(event.seq) ?? event.json })),
+          };
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-APP-3",
+    what: "does not look at the fence",
+    data: (inner) => {
+      const { leases, ...watched } = newestLeases(inner);
+      return {
+        ...watched,
+        append: (batches) =>
+          inner.append(batches.map((batch) => ({ ...batch, lease: leases.get(nameOf(batch.lease)) ?? batch.lease }))),
+      };
+    },
+  },
+  {
+    clause: "STORE-APP-4",
+    what: "takes a batch before its time",
+    data: (inner) => ({
+      append: eachBatch(inner, async (batch) => {
+        const [answer] = await inner.append([batch]);
+        return answer?.type === "gap" ? (await inner.append([{ ...batch, number: answer.expected }]))[0] : answer;
+      }),
+    }),
+  },
+  {
+    clause: "STORE-APP-5",
+    what: "gives up at the first batch that is refused",
+    data: (inner) => ({
+      async append(batches) {
+        const answers: Appended[] = [];
+        for (const batch of batches) {
+          const refused = answers.some(({ type }) => type === "fenced" || type === "gap");
+          answers.push((refused ? undefined : (await inner.append([batch]))[0]) ?? { type: "fenced" });
+        }
+        return answers;
+      },
+    }),
+  },
+  {
+    clause: "STORE-APP-6",
+    what: "does not end the run",
+    data: (inner) => ({ append: (batches) => inner.append(batches.map(({ end: _end, ...batch }) => batch)) }),
+  },
+  {
+    clause: "STORE-LSE-1",
+    what: "does not renew a lease with a heartbeat",
+    data: (inner) => ({ heartbeat: (leases) => inner.heartbeat(leases.map((lease) => ({ ...lease, leaseMs: 0 }))) }),
+  },
+  {
+    clause: "STORE-LSE-1",
+    what: "does not renew a lease with an append",
+    data: (inner) => ({
+      append: (batches) => inner.append(batches.map((batch) => ({ ...batch, lease: { ...batch.lease, leaseMs: 0 } }))),
+    }),
+  },
+  {
+    clause: "STORE-LSE-2",
+    what: "takes leases that still hold",
+    data: (inner) => {
+      const { leases, ...watched } = newestLeases(inner);
+      return {
+        ...watched,
+        async takeOver(request) {
+          if (request.run !== undefined) return watched.takeOver(request);
+          const taken: Lease[] = [];
+          for (const run of leases.values()) taken.push(...(await inner.takeOver({ ...request, run })));
+          return taken;
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-LSE-3",
+    what: "gives one lease to two takers",
+    data: (inner) => {
+      let given: Promise<readonly Lease[]> | undefined;
+      return {
+        async takeOver(request) {
+          given ??= inner.takeOver(request);
+          const leases = await given;
+          await turn();
+          given = undefined;
+          return leases;
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-LSE-4",
+    what: "tells a stop with heartbeats only",
+    data: (inner) => ({
+      async append(batches) {
+        const answers = await inner.append(batches);
+        return answers.map((answer) => ("stop" in answer ? { ...answer, stop: false } : answer));
+      },
+    }),
+  },
+  {
+    clause: "STORE-LIN-1",
+    what: "walks on from a spawned run",
+    data: (inner) => ({
+      async branch(key) {
+        const walked = await inner.branch(key);
+        const root = walked[0];
+        if (root?.parentRunId === undefined) return walked;
+        return [...(await inner.branch({ ...key, runId: root.parentRunId })), ...walked];
+      },
+    }),
+  },
+  {
+    clause: "STORE-RED-1",
+    what: "loses the last event of a full page",
+    data: (inner) => ({
+      async read(key, request = {}) {
+        const page = await inner.read(key, request);
+        const full = page.events.length > 1 && page.events.length === request.limit;
+        return full ? { ...page, events: page.events.slice(0, -1) } : page;
+      },
+    }),
+  },
+  {
+    clause: "STORE-RED-2",
+    what: "reads events and writes them anew",
+    data: (inner) => ({
+      async read(key, request) {
+        const page = await inner.read(key, request);
+        return {
+          ...page,
+          events: page.events.map((event) => ({ ...event, json: JSON.stringify(JSON.parse(event.json)) })),
+        };
+      },
+    }),
+  },
+  {
+    clause: "STORE-RED-3",
+    what: "reads what is left where the rest was dropped",
+    data: (inner) => ({
+      async read(key, request = {}) {
+        const floor = (await inner.thread(key))?.floor ?? 0;
+        return inner.read(key, { ...request, afterSeq: Math.max(request.afterSeq ?? 0, floor) });
+      },
+    }),
+  },
+  { clause: "STORE-WAT-1", what: "never calls a watcher", data: () => ({ watch: () => () => undefined }) },
+  {
+    clause: "STORE-WAT-1",
+    what: "calls watchers before it commits",
+    data: (inner) => {
+      const watchers = new Set<Watcher>();
+      const early = async <T>(commit: () => Promise<T>): Promise<T> => {
+        for (const watcher of watchers) watcher();
+        await turn();
+        return commit();
+      };
+      return {
+        watch: (_key, watcher) => {
+          watchers.add(watcher);
+          return () => watchers.delete(watcher);
+        },
+        claim: (request) => early(() => inner.claim(request)),
+        append: (batches) => early(() => inner.append(batches)),
+      };
+    },
+  },
+  {
+    clause: "STORE-WAT-1",
+    what: "calls watchers that were taken away",
+    data: (inner) => ({
+      watch: (key, watcher) => {
+        inner.watch(key, watcher);
+        return () => undefined;
+      },
+    }),
+  },
+  {
+    clause: "STORE-SNP-1",
+    what: "gives the newest snapshot of the thread, of whichever branch",
+    data: (inner) => {
+      const kept: (ThreadKey & { readonly snapshot: Snapshot })[] = [];
+      const keep = ({ tenant, threadId }: ThreadKey, snapshot: Snapshot) => kept.push({ tenant, threadId, snapshot });
+      return {
+        async saveSnapshot(key, snapshot) {
+          await inner.saveSnapshot(key, snapshot);
+          keep(key, snapshot);
+        },
+        async settle(key, settlement) {
+          await inner.settle(key, settlement);
+          keep(key, settlement.snapshot);
+        },
+        async snapshot({ tenant, threadId }, throughSeq = Infinity) {
+          const fit = kept.filter((each) => each.tenant === tenant && each.threadId === threadId);
+          const older = fit.filter(({ snapshot }) => snapshot.seq <= throughSeq);
+          return older.toSorted((a, b) => b.snapshot.seq - a.snapshot.seq)[0]?.snapshot;
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-THR-1",
+    what: "repeats the last thread of a page on the next",
+    data: (inner) => {
+      const lastOf = new Map<string, Awaited<ReturnType<Store["listThreads"]>>["threads"]>();
+      return {
+        async listThreads(request) {
+          const page = await inner.listThreads(request);
+          const again = lastOf.get(request.after ?? "") ?? [];
+          if (page.next !== undefined) lastOf.set(page.next, page.threads.slice(-1));
+          return { ...page, threads: [...again, ...page.threads].slice(0, Math.max(page.threads.length, 1)) };
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-THR-1",
+    what: "takes % and _ in a query for wildcards",
+    data: (inner) => ({
+      listThreads: (request) =>
+        inner.listThreads(/[%_]/.test(request.query ?? "") ? { ...request, query: undefined } : request),
+    }),
+  },
+  {
+    clause: "STORE-THR-2",
+    what: "gives a new log the id of the one that was deleted",
+    data: (inner) => ({
+      async thread(key) {
+        const thread = await inner.thread(key);
+        return thread && { ...thread, logId: "sameforever" };
+      },
+    }),
+  },
+  {
+    clause: "STORE-THR-2",
+    what: "lets leases of a deleted log write to the new one",
+    data: (inner) => {
+      const { leases, ...watched } = newestLeases(inner);
+      const current = (lease: Lease): Lease => ({ ...lease, ref: leases.get(nameOf(lease))?.ref ?? lease.ref });
+      return {
+        ...watched,
+        append: (batches) => inner.append(batches.map((batch) => ({ ...batch, lease: current(batch.lease) }))),
+      };
+    },
+  },
+  {
+    clause: "STORE-THR-3",
+    what: "merges metadata",
+    data: (inner) => ({
+      async updateThread(key, patch) {
+        const known = (await inner.thread(key))?.metadata;
+        const { metadata } = patch;
+        return inner.updateThread(
+          key,
+          metadata === undefined ? patch : { ...patch, metadata: { ...known, ...metadata } },
+        );
+      },
+    }),
+  },
+  {
+    clause: "STORE-TEN-1",
+    what: "does not look at the tenant of what it reads",
+    data: (inner) => {
+      const tenants: string[] = [];
+      const owner = async <K extends ThreadKey>(key: K): Promise<K> => {
+        for (const tenant of tenants)
+          if ((await inner.thread({ ...key, tenant })) !== undefined) return { ...key, tenant };
+        return key;
+      };
+      return {
+        claim(request) {
+          tenants.push(request.tenant);
+          return inner.claim(request);
+        },
+        read: async (key, request) => inner.read(await owner(key), request),
+      };
+    },
+  },
+  {
+    clause: "STORE-TEN-1",
+    what: "does not look at the tenant of what it deletes",
+    data: (inner) => {
+      const tenants = new Set<string>();
+      return {
+        claim(request) {
+          tenants.add(request.tenant);
+          return inner.claim(request);
+        },
+        async deleteThread(key) {
+          const deleted = await Promise.all([...tenants].map((tenant) => inner.deleteThread({ ...key, tenant })));
+          return deleted.includes(true);
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-TRM-1",
+    what: "drops the compacted form with the raw events",
+    data: (inner) => ({
+      async compacted(key) {
+        const [thread, run] = [await inner.thread(key), await inner.run(key)];
+        const dropped = thread !== undefined && run !== undefined && run.firstSeq <= thread.floor;
+        return dropped ? undefined : inner.compacted(key);
+      },
+    }),
+  },
+  {
+    clause: "STORE-TRM-1",
+    what: "does not look at when a run ended",
+    data: (inner) => ({ trim: async () => inner.trim((await inner.nowMs()) + 1000) }),
+  },
+  {
+    clause: "STORE-EXP-1",
+    what: "forgets why an imported run failed",
+    data: (inner) => ({
+      importThread: (key, dump) =>
+        inner.importThread(key, {
+          ...dump,
+          runs: dump.runs.map((run) => {
+            const { error: _error, ...end } = run.end ?? { status: "finished", interrupts: [], pendingToolCallIds: [] };
+            return { ...run, end };
+          }),
+        }),
+    }),
+  },
+];
+
+/** What the cases of a clause say of a store. */
+async function findings(options: StoreContractOptions, clause: string): Promise<readonly unknown[]> {
+  const found: unknown[] = [];
+  for (const { run } of storeContract(options).filter((each) => each.clause === clause)) {
+    await run().catch((error: unknown) => found.push(error));
+  }
+  return found;
+}
+
+describe("memory store behind handles", () => {
+  const options = optionsFor({});
+
+  test.each(storeContract({ ...options, soonMs: 5000 }))("$title", async ({ run }) => {
+    await expect(run()).resolves.toBeUndefined();
+  });
+
+  test("answers as the model does, closed and opened again in between", async () => {
+    for (let seed = 101; seed <= 105; seed++) await expect(modelTest({ ...options, seed })).resolves.toBeUndefined();
+  });
+});
+
+describe("a store that", () => {
+  test.each(BREAKAGES)("$what fails at $clause", async (breakage) => {
+    const found = await findings(optionsFor(breakage), breakage.clause);
+    expect(found).not.toEqual([]);
+    for (const error of found) {
+      expect(error).toBeInstanceOf(ContractViolation);
+      expect(String(error)).toContain(`${breakage.clause}: `);
+      expect(String(error)).toContain(`(${breakage.what})`);
+    }
+  });
+
+  test("is durable and cannot be opened again fails: nothing is passed over", async () => {
+    const found = await findings(
+      {
+        ...optionsFor({}),
+        make: async () => ({ store: memoryStore(), dispose: async () => undefined }),
+      },
+      "STORE-ACK-1",
+    );
+    expect(found.map(String)).toContainEqual(expect.stringContaining("`reopen` of a durable store is not there"));
+  });
+
+  test.each([true, false])("keeps the contract or not is put away after each case", async (whole) => {
+    let made = 0;
+    let disposed = 0;
+    const make = async (): Promise<StoreUnderTest> => {
+      made++;
+      const store = memoryStore();
+      return {
+        store: whole ? store : { ...store, thread: tooNew },
+        dispose: async () => {
+          disposed++;
+        },
+      };
+    };
+    const found = await findings({ name: "counted", make, durable: false }, "STORE-CLM-1");
+    expect(found.length > 0).toBe(!whole);
+    expect([made > 1, disposed]).toEqual([true, made]);
+  });
+
+  test("breaks a clause is known for each clause", () => {
+    const broken = new Set(BREAKAGES.map(({ clause }) => clause));
+    expect([...new Set(CONTRACT_CASES.map(({ clause }) => clause))].filter((clause) => !broken.has(clause))).toEqual(
+      [],
+    );
+  });
+});
+
+describe("the model test", () => {
+  const FOUND = [
+    "STORE-CLM-2",
+    "STORE-CLM-3",
+    "STORE-CLM-4",
+    "STORE-SEQ-1",
+    "STORE-APP-2",
+    "STORE-APP-4",
+    "STORE-APP-5",
+    "STORE-APP-6",
+    "STORE-LSE-2",
+    "STORE-RED-2",
+    "STORE-RED-3",
+    "STORE-SNP-1",
+    "STORE-THR-3",
+    "STORE-TEN-1",
+  ];
+  test.each(BREAKAGES.filter(({ clause, data }) => FOUND.includes(clause) && data !== undefined))(
+    "finds that a store $what",
+    async (breakage) => {
+      const failures: string[] = [];
+      const failure = (seed: number): Promise<unknown> =>
+        modelTest({ ...optionsFor(breakage), seed }).catch((error: unknown) => failures.push(String(error)));
+      let seed = 0;
+      while (failures.length === 0 && seed < 25) await failure(++seed);
+      await failure(seed);
+      expect(failures[0]).toContain(`(seed ${seed}, step `);
+      expect(failures[1]).toBe(failures[0]);
+    },
+  );
+});
