@@ -141,6 +141,11 @@ export class Interrupts {
     return { asked: asked.promise, wait, done };
   }
 
+  /** The answers are read by somebody else, from the input. */
+  leaveAnswers(): void {
+    this.#answers.clear();
+  }
+
   /** Says which answers nobody asked for. */
   reportUnused(): void {
     for (const interruptId of [...this.#answers].flatMap(([id, list]) => (list.length > 0 ? [id] : []))) {

@@ -131,12 +131,14 @@ async function settle(
 async function perform(agent: Agent, context: RunContext, scope: Scope): Promise<void> {
   const result: unknown = await agent.run(context);
   if (!isAsyncIterable(result)) return;
-  const { channel } = scope.run;
+  const { channel, interrupts } = scope.run;
   for await (const event of result) {
     scope.forwarder.take(event);
     if (scope.forwarder.end?.type === "RUN_ERROR") return;
     await channel.room();
   }
+  // Whose events come from elsewhere may have read the answers there too.
+  interrupts.leaveAnswers();
 }
 
 const isAsyncIterable = (value: unknown): value is AsyncIterable<Event> =>

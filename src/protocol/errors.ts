@@ -95,6 +95,8 @@ export const ERRORS = {
   "model-stream-invalid": { status: 502 },
   /** The model's provider cannot be reached, or the connection broke before the end. */
   "model-unreachable": { status: 502, retryable: true },
+  /** The model's answer was cut before there was anything to act on. */
+  "model-output-cut": { status: 502 },
   /** The model's provider failed in a way of its own. */
   "model-failed": { status: 502, retryable: true },
   /** The remote agent cannot be reached, or answered with an error. */

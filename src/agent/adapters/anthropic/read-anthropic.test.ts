@@ -152,7 +152,7 @@ test.each([
 
 test.each([
   ["refusal", "model-request-refused", "The request concerns pathogens."],
-  ["max-tokens-in-call", "model-failed", "inside a call of write_file"],
+  ["max-tokens-in-call", "model-output-cut", "inside a call of write_file"],
   ["overloaded-midway", "model-overloaded", "Overloaded"],
 ])("%s is a failure with its reason, after what was said", async (name, code, reason) => {
   const { events, error } = await hear(read(name));

@@ -147,14 +147,14 @@ test("an answer that was cut keeps its text and says so", async () => {
 
 test("a call that was cut is a failure, closed with what it had, and its tokens are reported", async () => {
   const { events, error } = await hear(read("length-in-call"));
-  expect(error).toMatchObject({ code: "model-failed", message: expect.stringContaining("write_file") });
+  expect(error).toMatchObject({ code: "model-output-cut", message: expect.stringContaining("write_file") });
   expect(messagesAfter(events)).toMatchObject([{ toolCalls: [{ function: { arguments: '{"path":"a' } }] }]);
   expect(customs(events)).toMatchObject([{ name: "heddle.usage" }]);
 });
 
 test("a cut answer that holds nothing is a failure", async () => {
   const error = await failureOfAnswer(fromOpenAiChat(chunks({ delta: {}, finish_reason: "length" })));
-  expect(error).toMatchObject({ code: "model-failed", message: expect.stringContaining("length") });
+  expect(error).toMatchObject({ code: "model-output-cut", message: expect.stringContaining("length") });
 });
 
 test("the content filter is a refusal, after what was said before it", async () => {

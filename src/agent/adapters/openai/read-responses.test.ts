@@ -140,7 +140,7 @@ test("a call that was cut is a failure", async () => {
     { type: "response.output_item.done", output_index: 0, item: { ...item, arguments: '{"a', status: "incomplete" } },
     { type: "response.incomplete", response },
   );
-  expect((await hear(fromOpenAiResponses(events))).error).toMatchObject({ code: "model-failed" });
+  expect((await hear(fromOpenAiResponses(events))).error).toMatchObject({ code: "model-output-cut" });
 });
 
 test("a server that says items only when they are done is understood", async () => {

@@ -31,8 +31,7 @@ export function endAnswer(writer: AnswerWriter, { kind, reason, explanation }: S
   if (kind === "failed") throw modelError(context, { type: reason, reason: why }, "model-failed");
   if (kind === "cut" && (cutCalls.length > 0 || !writer.said)) {
     const where = cutCalls.length > 0 ? `inside a call of ${cutCalls.join(", ")}` : "before the model said anything";
-    const said = `the answer was cut (${reason}) ${where}; allow more output tokens, or shorten the conversation`;
-    throw modelError(context, { type: reason, reason: said }, "model-failed");
+    throw modelError(context, { type: reason, reason: `the answer was cut (${reason}) ${where}` }, "model-output-cut");
   }
   if (kind !== "whole") writer.stopped(reason);
 }

@@ -39,6 +39,7 @@ export type ModelErrorCode =
   | "model-request-refused"
   | "model-stream-invalid"
   | "model-unreachable"
+  | "model-output-cut"
   | "model-failed";
 
 const SENTENCES: Readonly<Record<ModelErrorCode, readonly [string, string]>> = {
@@ -49,6 +50,7 @@ const SENTENCES: Readonly<Record<ModelErrorCode, readonly [string, string]>> = {
   "model-request-refused": ["refused the request", "Change what is named here, then try again."],
   "model-stream-invalid": ["sent what is not its stream format", "Check the base URL and the API that it offers."],
   "model-unreachable": ["cannot be reached, or broke off", "Check the base URL and the network, then try again."],
+  "model-output-cut": ["gave no whole answer", "Allow more output tokens, or shorten the conversation."],
   "model-failed": ["failed", "Try again later."],
 };
 
