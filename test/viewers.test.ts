@@ -185,11 +185,15 @@ test("viewers that leave take everything with them", async () => {
       if (--watching === 0) noneLeft.resolve();
     };
   };
-  const { url } = await start({ agents: [counting(10)], store: { ...inner, watch } });
-  const [frame] = await readAll(post(url));
+  const { url } = await start({ agents: [counting(20_000, 1000)], store: { ...inner, watch } });
+  const whole = await readAll(post(url));
   await noneLeft.promise;
-  const viewers = Array.from({ length: 20 }, () => get(url, cursorOf(frame), ""));
-  for (const viewer of viewers) await once(await answerTo(viewer), "data");
+  // Some wait for more, some are behind and stall, all of them in the middle of something.
+  const waiting = Array.from({ length: 10 }, () => get(url, cursorOf(whole.at(-5)), ""));
+  for (const viewer of waiting) await once(await answerTo(viewer), "data");
+  const stalling = Array.from({ length: 10 }, (_, index) => get(url, cursorOf(whole[index]), ""));
+  for (const viewer of stalling) (await answerTo(viewer)).pause();
+  const viewers = [...waiting, ...stalling];
   expect(watching).toBe(1);
   for (const viewer of viewers) viewer.destroy();
   await noneLeft.promise;

@@ -187,6 +187,19 @@ describe("reading the store", () => {
     await viewer.return?.();
   });
 
+  test("who leaves while waiting waits no more", async () => {
+    const store = memoryStore();
+    await begin(store);
+    const hubs = new Hubs(store, { pollMs: 60_000, onTrouble: fail });
+    const { frames } = await attach(store, hubs, KEY, {});
+    const viewer = frames(SSE);
+    await viewer.next();
+    const waiting = viewer.next();
+    await viewer.return?.();
+    expect(await waiting).toEqual({ done: true, value: undefined });
+    expect(hubs.size).toBe(0);
+  });
+
   test("a read that was overtaken by a commit is no other log", async () => {
     const inner = memoryStore();
     const lease = await begin(inner);
@@ -289,6 +302,8 @@ describe("reading the store", () => {
     await expect(two.next()).rejects.toMatchObject({ code: "thread-unknown" });
     await fresh.return?.();
     expect(hubs.size).toBe(0);
+    // Those that were cut count no more.
+    await hubs.left();
   });
 });
 

@@ -54,10 +54,15 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter {
     try {
       while (!this.#isAtEnd()) {
         const hub = this.#join();
-        const chunk = await this.#chunkAt(hub);
-        if (chunk === undefined && hub.isOver()) break;
-        if (chunk === undefined) await this.#more(hub);
-        else if (chunk.events.length > 0) return { done: false, value: chunk };
+        const ready = hub.take(this.#afterSeq);
+        // Nothing may come between seeing that there is no more and waiting for it.
+        if (ready === undefined && this.#afterSeq >= hub.tail) {
+          if (hub.isOver()) break;
+          await this.#more(hub);
+          continue;
+        }
+        const seen = this.#see(hub, ready ?? (await hub.page(this.#afterSeq, this.#path.selection)));
+        if (seen.events.length > 0) return { done: false, value: seen };
       }
     } catch (error) {
       this.#close();
@@ -94,11 +99,9 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter {
     return this.#hub;
   }
 
-  async #chunkAt(hub: Hub): Promise<Chunk | undefined> {
+  /** Moves on behind a chunk, and gives what is to be seen of it. */
+  #see(hub: Hub, chunk: Chunk): Chunk {
     const { selection, runId } = this.#path;
-    const after = this.#afterSeq;
-    const chunk = hub.take(after) ?? (after < hub.tail ? await hub.page(after, selection) : undefined);
-    if (chunk === undefined) return undefined;
     this.#afterSeq = chunk.throughSeq;
     const seen = chunk.select(selection);
     // Whatever the run says after its terminal event was committed together with it.

@@ -7,9 +7,10 @@
 import type { Appended, Batch } from "../index.ts";
 import { packBatches } from "../sql/packed-batches.ts";
 import { packRow } from "../sql/segment.ts";
+import { refusal } from "../sql/sql-append.ts";
 import type { AppendedRow } from "../sql/sql-append.ts";
 import { readRef } from "../sql/sql-rows.ts";
-import { maybeNumberIn, numberIn } from "../sql/sql.ts";
+import { numberIn } from "../sql/sql.ts";
 import type { Dialect, Row } from "../sql/sql.ts";
 import type { PostgresSql } from "./postgres-sql.ts";
 
@@ -61,7 +62,7 @@ export async function appendBatches(
   const answers: AppendedRow[] = [];
   for (const [index, batch] of batches.entries()) {
     const row = placed.get(index + 1);
-    answers.push(row === undefined ? await refusal(sql, dialect, batch) : accepted(batch, row));
+    answers.push(row === undefined ? await refused(sql, dialect, batch) : accepted(batch, row));
   }
   return answers;
 }
@@ -111,21 +112,11 @@ function accepted({ lease, events }: Batch, row: Row): AppendedRow {
 }
 
 /** Why a batch was not accepted. One that is the next by now came while the answer to the one before was under way. */
-async function refusal(sql: PostgresSql, dialect: Dialect, batch: Batch): Promise<AppendedRow> {
+async function refused(sql: PostgresSql, dialect: Dialect, batch: Batch): Promise<AppendedRow> {
   const { lease, number } = batch;
   const ref = readRef(lease.ref);
-  const say = (appended: Appended): AppendedRow => ({ appended, ref, loose: 0 });
-  const [run] = await sql.all(
-    `SELECT fence, next_batch, last_seq, ended_ms, stop FROM ${dialect.schema}.runs WHERE tenant = $1 AND thread = $2 AND id = $3`,
-    [ref.tenant, ref.thread, ref.run],
-  );
-  if (run === undefined || numberIn(run, "fence") !== lease.fence) return say({ type: "fenced" });
-  const expected = numberIn(run, "next_batch");
-  if (number < expected) {
-    return say({ type: "repeated", lastSeq: numberIn(run, "last_seq"), stop: numberIn(run, "stop") === 1 });
-  }
-  if (maybeNumberIn(run, "ended_ms") !== undefined) return say({ type: "fenced" });
-  if (number > expected) return say({ type: "gap", expected });
+  const appended = await refusal(sql, dialect, ref, lease.fence, number);
+  if (appended.type !== "gap" || appended.expected !== number) return { appended, ref, loose: 0 };
   const [again] = await appendBatches(sql, dialect, [batch]);
-  return again ?? say({ type: "fenced" });
+  return again ?? { appended: { type: "fenced" }, ref, loose: 0 };
 }

@@ -118,6 +118,7 @@ export class Hints {
     try {
       await client.connect();
       await client.query(`LISTEN "${this.#options.channel}"`);
+      if (this.#closed) return again();
       this.#listener = client;
       backoffMs = 100;
       // Whatever was said while nobody listened.

@@ -68,6 +68,7 @@ function nameOf(statement: string): string {
 const FAILURES: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   "08": ["store-unavailable", "The connection to the database broke off: it is tried again."],
   "22021": ["query-invalid", "PostgreSQL keeps no text with the character U+0000: leave it out of ids and titles."],
+  "25P03": ["store-unavailable", "The transaction was paused for too long and was rolled back: it is tried again."],
   "25006": ["store-read-only", "The database is read-only: connect to the primary."],
   "28": ["store-unavailable", "The database refused the user or the password: check the connection URL."],
   "3D000": ["store-unavailable", "There is no database of this name: create it, or check the connection URL."],

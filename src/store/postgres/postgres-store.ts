@@ -125,6 +125,7 @@ class PostgresBase {
   readonly #pool: Pool;
   readonly #prepare: boolean;
   readonly #timeoutMs: number;
+  readonly #begin: string;
   readonly #underWay = new Set<Promise<void>>();
   readonly #merging = new Map<string, Promise<void>>();
   #opening: Promise<void> | undefined;
@@ -135,6 +136,8 @@ class PostgresBase {
     this.dialect = dialect;
     this.#prepare = prepare;
     this.#timeoutMs = timeoutMs;
+    // A process that is paused, or cut off, in the middle of a transaction must not keep a thread locked.
+    this.#begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${Math.max(1, Math.floor(timeoutMs))}`;
     this.#pool = new Pool({ ...this.connectionTo(url), max: maxConnections, allowExitOnIdle: true });
     // A connection that breaks while it is idle is replaced when the next one is asked for.
     this.#pool.on("error", () => undefined);
@@ -232,7 +235,7 @@ class PostgresBase {
     };
     client.on("error", onError);
     try {
-      await sql.all("BEGIN");
+      await sql.all(this.#begin);
       const result = await work(sql);
       await sql.all("COMMIT");
       return result;
@@ -249,7 +252,11 @@ class PostgresBase {
   }
 
   /** One statement is a transaction by itself. Two batches of one run need one each, and so a transaction around them. */
-  async append(batches: readonly Batch[]): Promise<readonly AppendedRow[]> {
+  append(batches: readonly Batch[]): Promise<readonly AppendedRow[]> {
+    return this.tracked(() => this.#append(batches));
+  }
+
+  async #append(batches: readonly Batch[]): Promise<readonly AppendedRow[]> {
     await this.opened();
     if (batches.length === 0) return [];
     if (areOfDifferentRuns(batches)) return this.retried(() => appendBatches(this.sql, this.dialect, batches));

@@ -17,7 +17,10 @@ export interface AppendedRow {
   readonly loose: number;
 }
 
-/** Appends one batch within a transaction. */
+/**
+ * Appends one batch within a transaction. The thread's tail is moved first, since the run is to know where it ends; a
+ * batch that the run then refuses moves it back.
+ */
 export async function appendBatch(
   sql: Sql,
   dialect: Dialect,
@@ -26,28 +29,43 @@ export async function appendBatch(
 ): Promise<AppendedRow> {
   const { schema, now } = dialect;
   const { ref, fence, leaseMs, number, count, end } = batch;
-  const ids = [ref.tenant, ref.thread, ref.run];
-  const [run] = await sql.all(
-    `SELECT fence, next_batch, last_seq, ended_ms, stop, loose, ${now} AS now_ms FROM ${schema}.runs
-     WHERE tenant = $1 AND thread = $2 AND id = $3`,
-    ids,
-  );
-  const say = (appended: Appended, loose = 0): AppendedRow => ({ appended, ref, loose });
-  if (run === undefined || numberIn(run, "fence") !== fence) return say({ type: "fenced" });
-  const expected = numberIn(run, "next_batch");
-  const stop = numberIn(run, "stop") === 1;
-  if (number < expected) return say({ type: "repeated", lastSeq: numberIn(run, "last_seq"), stop });
-  if (maybeNumberIn(run, "ended_ms") !== undefined) return say({ type: "fenced" });
-  if (number > expected) return say({ type: "gap", expected });
-
-  const nowMs = numberIn(run, "now_ms");
   const [thread] = await sql.all(
-    `UPDATE ${schema}.threads SET tail = tail + $3, updated_ms = CASE WHEN $4 = 1 THEN $5 ELSE updated_ms END
-     WHERE tenant = $1 AND id = $2 RETURNING tail`,
-    [ref.tenant, ref.thread, count, end === undefined ? 0 : 1, nowMs],
+    `UPDATE ${schema}.threads SET tail = tail + $1 WHERE tenant = $2 AND id = $3 RETURNING tail`,
+    [count, ref.tenant, ref.thread],
   );
-  if (thread === undefined) return say({ type: "fenced" });
+  if (thread === undefined) return { appended: { type: "fenced" }, ref, loose: 0 };
   const lastSeq = numberIn(thread, "tail");
+  const newlyLoose = batch.segments.filter(({ loose }) => loose).length;
+  const [run] = await sql.all(
+    `UPDATE ${schema}.runs SET next_batch = next_batch + 1, last_seq = $1, lease_until_ms = ${now} + $2, loose = loose + $3,
+       ended = $4, ended_ms = CASE WHEN $5 = 1 THEN ${now} ELSE NULL END
+     WHERE tenant = $6 AND thread = $7 AND id = $8 AND fence = $9 AND next_batch = $10 AND ended_ms IS NULL
+     RETURNING stop, loose`,
+    [
+      lastSeq,
+      leaseMs,
+      newlyLoose,
+      end === undefined ? null : JSON.stringify(end),
+      end === undefined ? 0 : 1,
+      ref.tenant,
+      ref.thread,
+      ref.run,
+      fence,
+      number,
+    ],
+  );
+  if (run === undefined) {
+    await sql.all(`UPDATE ${schema}.threads SET tail = tail - $1 WHERE tenant = $2 AND id = $3`, [
+      count,
+      ref.tenant,
+      ref.thread,
+    ]);
+    return { appended: await refusal(sql, dialect, ref, fence, number), ref, loose: 0 };
+  }
+  if (end !== undefined) {
+    const changed = `UPDATE ${schema}.threads SET updated_ms = ${now} WHERE tenant = $1 AND id = $2`;
+    await sql.all(changed, [ref.tenant, ref.thread]);
+  }
   const firstSeq = lastSeq - count + 1;
   const segments = batch.segments.map((each) => ({
     ...packRow(bytes.subarray(each.start, each.end), each.loose),
@@ -55,19 +73,27 @@ export async function appendBatch(
     loose: each.loose,
   }));
   await insertSegments(sql, dialect, ref, firstSeq, segments);
-  const loose = numberIn(run, "loose") + segments.filter((segment) => segment.loose).length;
-  await sql.all(
-    `UPDATE ${schema}.runs SET next_batch = $4, last_seq = $5, lease_until_ms = $6, loose = $7, ended_ms = $8, ended = $9
-     WHERE tenant = $1 AND thread = $2 AND id = $3`,
-    [
-      ...ids,
-      expected + 1,
-      lastSeq,
-      nowMs + leaseMs,
-      loose,
-      end === undefined ? null : nowMs,
-      end === undefined ? null : JSON.stringify(end),
-    ],
+  const stop = numberIn(run, "stop") === 1;
+  return { appended: { type: "committed", firstSeq, lastSeq, stop }, ref, loose: numberIn(run, "loose") };
+}
+
+/** Why a run does not take a batch; `committed` never. */
+export async function refusal(
+  sql: Sql,
+  { schema }: Dialect,
+  { tenant, thread, run: id }: RunRef,
+  fence: number,
+  number: number,
+): Promise<Appended> {
+  const [run] = await sql.all(
+    `SELECT fence, next_batch, last_seq, ended_ms, stop FROM ${schema}.runs WHERE tenant = $1 AND thread = $2 AND id = $3`,
+    [tenant, thread, id],
   );
-  return say({ type: "committed", firstSeq, lastSeq, stop }, loose);
+  if (run === undefined || numberIn(run, "fence") !== fence) return { type: "fenced" };
+  const expected = numberIn(run, "next_batch");
+  if (number < expected) {
+    return { type: "repeated", lastSeq: numberIn(run, "last_seq"), stop: numberIn(run, "stop") === 1 };
+  }
+  if (maybeNumberIn(run, "ended_ms") !== undefined) return { type: "fenced" };
+  return { type: "gap", expected };
 }

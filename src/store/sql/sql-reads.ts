@@ -14,6 +14,8 @@ import type { Dialect, Row, Sql, SqlValue } from "./sql.ts";
 const ROWS_PER_STATEMENT = 64;
 /** A page is full with so many characters, whatever was asked for. */
 const MAX_PAGE_CHARS = 1 << 18;
+/** How often a snapshot is looked for whose parts are gone before it counts as damage. */
+const SNAPSHOT_ATTEMPTS = 3;
 
 /** Reads through statements. */
 export class SqlReads {
@@ -138,6 +140,20 @@ export class SqlReads {
 
   /** See `Store`. */
   async snapshot(key: RunKey, throughSeq = Number.MAX_SAFE_INTEGER): Promise<Snapshot | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      const row = await this.#newestSnapshot(key, throughSeq);
+      if (row === undefined) return undefined;
+      const shell = unpack({ codec: numberIn(row, "codec"), data: bytesIn(row, "shell") });
+      const named = namedBlobs(shell);
+      const texts = await this.#blobs(row, named);
+      // Settling drops the snapshots in the middle of a run, between two statements too: there is a newer one then.
+      if (attempt < SNAPSHOT_ATTEMPTS && !named.every((hash) => texts.has(hash))) continue;
+      const events = joinSnapshot(shell, (hash) => texts.get(hash));
+      return { runId: textIn(row, "run_name"), seq: numberIn(row, "seq"), events };
+    }
+  }
+
+  async #newestSnapshot(key: RunKey, throughSeq: number): Promise<Row | undefined> {
     const { schema } = this.#dialect;
     const newest = `(SELECT s.seq FROM ${schema}.snapshots s WHERE s.tenant = r.tenant AND s.thread = r.thread AND s.run = r.id
        AND s.seq <= $4 ORDER BY s.seq DESC LIMIT 1)`;
@@ -157,11 +173,7 @@ export class SqlReads {
        ORDER BY w.depth LIMIT 1`,
       [key.tenant, key.threadId, key.runId, throughSeq],
     );
-    if (row === undefined) return undefined;
-    const shell = unpack({ codec: numberIn(row, "codec"), data: bytesIn(row, "shell") });
-    const texts = await this.#blobs(row, namedBlobs(shell));
-    const events = joinSnapshot(shell, (hash) => texts.get(hash));
-    return { runId: textIn(row, "run_name"), seq: numberIn(row, "seq"), events };
+    return row;
   }
 
   async #blobs(of: Row, hashes: readonly string[]): Promise<ReadonlyMap<string, string>> {

@@ -1,6 +1,6 @@
 /** Statements on `node:sqlite`: prepared once, values bound by number, errors told by their code and never by their text. */
 import { DatabaseSync } from "node:sqlite";
-import type { SQLInputValue, StatementSync } from "node:sqlite";
+import type { StatementSync } from "node:sqlite";
 import { HeddleError } from "../../protocol/index.ts";
 import type { ErrorCode } from "../../protocol/index.ts";
 import type { Dialect, Row, Sql, SqlValue } from "../sql/sql.ts";
@@ -14,10 +14,18 @@ export const SQLITE: Dialect = {
   contains: (column, parameter) => `instr(folded(coalesce(${column}, '')), folded(${parameter})) > 0`,
 };
 
+/** A statement, and which value belongs at which of its places; undefined where they stand in order. */
+interface Prepared {
+  readonly prepared: StatementSync;
+  readonly order: readonly number[] | undefined;
+}
+
+const PARAMETER = /\$(\d+)/g;
+
 /** One connection. */
 export class SqliteSql implements Sql {
   readonly #database: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #statements = new Map<string, Prepared>();
   readonly #file: string;
 
   constructor(file: string, options: { readonly readOnly?: boolean } = {}) {
@@ -30,14 +38,21 @@ export class SqliteSql implements Sql {
   /** Runs one prepared statement. */
   async all(statement: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
     return this.#guard(() => {
-      const prepared = this.#statements.get(statement) ?? this.#database.prepare(statement);
-      this.#statements.set(statement, prepared);
-      const named: Record<string, SQLInputValue> = {};
-      values.forEach((value, index) => {
-        named[`$${index + 1}`] = value;
-      });
-      return prepared.all(named);
+      const { prepared, order } = this.#prepared(statement);
+      return prepared.all(...(order === undefined ? values : order.map((index) => values[index] ?? null)));
     });
+  }
+
+  #prepared(statement: string): Prepared {
+    const known = this.#statements.get(statement);
+    if (known !== undefined) return known;
+    // Binding by place is several times quicker than by name, and knows no numbers.
+    const order = Array.from(statement.matchAll(PARAMETER), ([, number]) => Number(number) - 1);
+    const prepared = this.#database.prepare(statement.replaceAll(PARAMETER, "?"));
+    const inOrder = order.every((index, place) => index === place);
+    const made = { prepared, order: inOrder ? undefined : order };
+    this.#statements.set(statement, made);
+    return made;
   }
 
   /** Runs statements that return nothing. */
