@@ -19,6 +19,9 @@ import type {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
+/** A page is full with so many characters where nothing else is asked. */
+export const MAX_PAGE_CHARS = 1 << 18;
+
 /** What is told of a run, and what only the store knows. */
 export interface MemoryRun {
   /** What is told of it; how it stands follows from its end. */
@@ -153,20 +156,24 @@ export class MemoryThread {
   }
 
   /** A page of the log. */
-  read({ afterSeq = 0, throughSeq = this.tail, runIds, limit = 512 }: ReadRequest): Page {
+  read({ afterSeq = 0, throughSeq = this.tail, runIds, limit = 512, maxChars = MAX_PAGE_CHARS }: ReadRequest): Page {
     const { tail } = this;
-    const { floor } = this.about;
+    const { floor, logId } = this.about;
     if (afterSeq < floor) throw trimmed(afterSeq, floor);
     const wanted = runIds && new Set(runIds);
     const end = Math.min(throughSeq, tail);
     const events: StoredEvent[] = [];
     let through = afterSeq;
-    for (let seq = afterSeq + 1; seq <= end && events.length < limit; seq++) {
+    let chars = 0;
+    for (let seq = afterSeq + 1; seq <= end && events.length < limit && chars < maxChars; seq++) {
       const event = this.events[seq - floor - 1];
-      if (event !== undefined && (wanted === undefined || wanted.has(event.runId))) events.push(event);
+      if (event !== undefined && (wanted === undefined || wanted.has(event.runId))) {
+        events.push(event);
+        chars += event.json.length;
+      }
       through = seq;
     }
-    return { events, through, tail };
+    return { logId, events, through, tail };
   }
 
   /** The newest snapshot on the branch of a run, up to a seq. */

@@ -215,10 +215,14 @@ export interface ReadRequest {
   readonly runIds?: readonly string[];
   /** Most events to return. Default 512. */
   readonly limit?: number;
+  /** The page is full with so many characters; one event is always in it. Default 262,144. */
+  readonly maxChars?: number;
 }
 
 /** A page of a log. */
 export interface Page {
+  /** Id of the log: another one than before means that the thread was deleted, and its name is used anew. */
+  readonly logId: string;
   /** The events, in order. */
   readonly events: readonly StoredEvent[];
   /** Everything up to this seq that was asked for is in this page or the ones before. */

@@ -55,8 +55,7 @@ export function splitSnapshot(events: readonly Event[]): SnapshotParts {
 
 /** The names of the blobs that a shell needs. */
 export function namedBlobs(shell: string): readonly string[] {
-  const events: readonly ShellEvent[] = JSON.parse(shell);
-  return events.flatMap((event) => ("messages" in event ? event.messages : "state" in event ? [event.state] : []));
+  return parsed<readonly ShellEvent[]>(shell).flatMap((event) => ("messages" in event ? event.messages : "state" in event ? [event.state] : []));
 }
 
 /** Puts a snapshot together. Throws `store-corrupt` where a blob is missing. */
@@ -64,16 +63,23 @@ export function joinSnapshot(shell: string, textOf: (hash: string) => string | u
   const read = (hash: string): unknown => {
     const text = textOf(hash);
     if (text === undefined) throw new HeddleError("store-corrupt", "A part of a snapshot is missing.", { hash });
-    return JSON.parse(text);
+    return parsed(text);
   };
-  const events: readonly ShellEvent[] = JSON.parse(shell);
-  return events.map((event): Event => {
+  return parsed<readonly ShellEvent[]>(shell).map((event): Event => {
     if ("messages" in event && event.e.type === "MESSAGES_SNAPSHOT") {
       return { ...event.e, messages: event.messages.flatMap((hash): readonly Message[] => messagesIn(read(hash))) };
     }
     if ("state" in event && event.e.type === "STATE_SNAPSHOT") return { ...event.e, snapshot: read(event.state) };
     return event.e;
   });
+}
+
+function parsed<T>(text: string): T {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new HeddleError("store-corrupt", "A part of a snapshot is no JSON: restore a backup.", {}, { cause });
+  }
 }
 
 function messagesIn(value: unknown): readonly Message[] {

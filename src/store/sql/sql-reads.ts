@@ -2,7 +2,7 @@
 import type { CompactedEvent, ListRequest, Page, ReadRequest, RunInfo, RunKey, Snapshot } from "../index.ts";
 import type { StoredEvent, ThreadInfo, ThreadKey, ThreadPage } from "../index.ts";
 import { trimmed } from "../cursor.ts";
-import { unknownThread } from "../memory-thread.ts";
+import { MAX_PAGE_CHARS, unknownThread } from "../memory-thread.ts";
 import { DEFAULT_PAGE_SIZE, endOfPage, readPlace } from "../thread-page.ts";
 import { unpack, unpackEvents } from "./segment.ts";
 import { joinSnapshot, namedBlobs } from "./snapshot-parts.ts";
@@ -12,8 +12,6 @@ import type { Dialect, Row, Sql, SqlValue } from "./sql.ts";
 
 /** Rows of the log that one statement fetches. */
 const ROWS_PER_STATEMENT = 64;
-/** A page is full with so many characters, whatever was asked for. */
-const MAX_PAGE_CHARS = 1 << 18;
 /** How often a snapshot is looked for whose parts are gone before it counts as damage. */
 const SNAPSHOT_ATTEMPTS = 3;
 
@@ -84,14 +82,20 @@ export class SqlReads {
 
   /** See `Store`. */
   async read(key: ThreadKey, request: ReadRequest = {}): Promise<Page> {
-    const { afterSeq = 0, throughSeq = Number.MAX_SAFE_INTEGER, runIds, limit = 512 } = request;
+    const {
+      afterSeq = 0,
+      throughSeq = Number.MAX_SAFE_INTEGER,
+      runIds,
+      limit = 512,
+      maxChars = MAX_PAGE_CHARS,
+    } = request;
     const events: StoredEvent[] = [];
     let after = afterSeq;
     for (let chars = 0; ;) {
       const rows = await this.#segments(key, after, throughSeq, runIds);
       const [first] = rows;
       if (first === undefined) throw unknownThread(key);
-      const [tail, floor] = [numberIn(first, "tail"), numberIn(first, "floor")];
+      const [tail, floor, logId] = [numberIn(first, "tail"), numberIn(first, "floor"), textIn(first, "log_id")];
       if (after < floor) throw trimmed(after, floor);
       for (const row of rows) {
         const from = maybeNumberIn(row, "first_seq");
@@ -102,16 +106,16 @@ export class SqlReads {
           const json = texts[index] ?? "";
           const seq = from + index;
           if (seq > throughSeq) break;
-          if (events.length === limit) return { events, through: seq - 1, tail };
+          if (events.length === limit || chars >= maxChars) return { logId, events, through: seq - 1, tail };
           events.push({ seq, runId, json });
           chars += json.length;
         }
         after = Math.min(throughSeq, from + texts.length - 1);
       }
       if (rows.length < ROWS_PER_STATEMENT) {
-        return { events, through: Math.max(afterSeq, Math.min(throughSeq, tail)), tail };
+        return { logId, events, through: Math.max(afterSeq, Math.min(throughSeq, tail)), tail };
       }
-      if (chars >= MAX_PAGE_CHARS || events.length === limit) return { events, through: after, tail };
+      if (chars >= maxChars || events.length === limit) return { logId, events, through: after, tail };
     }
   }
 
@@ -126,7 +130,7 @@ export class SqlReads {
     const names = runIds?.map((_, index) => `$${index + 5}`).join(", ");
     const ofRuns = names === undefined ? "" : `AND r.name IN (${names === "" ? "NULL" : names})`;
     return this.#sql.all(
-      `SELECT t.tail, t.floor, s.first_seq, s.codec, s.data, s.run_name
+      `SELECT t.tail, t.floor, t.log_id, s.first_seq, s.codec, s.data, s.run_name
        FROM ${schema}.tenants n JOIN ${schema}.threads t ON t.tenant = n.id
        LEFT JOIN (SELECT s.tenant, s.thread, s.first_seq, s.last_seq, s.codec, s.data, r.name AS run_name
                   FROM ${schema}.segments s

@@ -1,7 +1,7 @@
 /** Rows as what they tell. */
 import type { LineageKind } from "../../stream/lineage/index.ts";
 import type { Lease, RunEnd, RunInfo, RunKey, ThreadInfo, ThreadKey } from "../index.ts";
-import { maybeNumberIn, maybeTextIn, numberIn, textIn } from "./sql.ts";
+import { jsonIn, maybeNumberIn, maybeTextIn, numberIn, textIn } from "./sql.ts";
 import type { Row } from "./sql.ts";
 
 /** What tells a thread, of a table called `t`. */
@@ -15,7 +15,6 @@ export const RUN_COLUMNS = `r.id AS run_id, r.thread AS thread_id, r.tenant AS t
 
 /** The thread of a row that has `THREAD_COLUMNS`. */
 export function threadOf(tenant: string, row: Row): ThreadInfo {
-  const metadata: Readonly<Record<string, unknown>> = JSON.parse(textIn(row, "metadata"));
   return {
     tenant,
     threadId: textIn(row, "thread_name"),
@@ -25,7 +24,7 @@ export function threadOf(tenant: string, row: Row): ThreadInfo {
     head: maybeTextIn(row, "head"),
     title: maybeTextIn(row, "title"),
     archived: numberIn(row, "archived") === 1,
-    metadata,
+    metadata: jsonIn(row, "metadata"),
     createdAtMs: numberIn(row, "created_ms"),
     updatedAtMs: numberIn(row, "updated_ms"),
   };
@@ -33,8 +32,7 @@ export function threadOf(tenant: string, row: Row): ThreadInfo {
 
 /** The run of a row that has `RUN_COLUMNS`. */
 export function runOf({ tenant, threadId }: ThreadKey, row: Row): RunInfo {
-  const ended = maybeTextIn(row, "ended");
-  const end: RunEnd | undefined = ended === undefined ? undefined : JSON.parse(ended);
+  const end = row["ended"] === null ? undefined : jsonIn<RunEnd>(row, "ended");
   return {
     tenant,
     threadId,

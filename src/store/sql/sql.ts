@@ -74,6 +74,15 @@ export function bytesIn(row: Row, column: string): Uint8Array {
   throw damaged(column, "bytes");
 }
 
+/** What a text of a row says in JSON. */
+export function jsonIn<T>(row: Row, column: string): T {
+  try {
+    return JSON.parse(textIn(row, column));
+  } catch (error) {
+    throw error instanceof HeddleError ? error : damaged(column, "JSON");
+  }
+}
+
 function damaged(column: string, expected: string): HeddleError<"store-corrupt"> {
   const message = `The database is damaged, or not one of Heddle's: the column ${column} should hold ${expected}.`;
   return new HeddleError("store-corrupt", message, { column, expected });

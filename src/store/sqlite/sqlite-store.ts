@@ -140,9 +140,17 @@ async function openReading(
 
 /** Calls the watchers whenever another process has changed the file. */
 function noticing(sql: SqliteSql, watchers: ThreadWatchers): () => void {
-  let version = sql.number("PRAGMA data_version");
+  const look = (): number => {
+    try {
+      return sql.number("PRAGMA data_version");
+    } catch {
+      // Whoever watches is called, reads, and is told what is wrong.
+      return -1;
+    }
+  };
+  let version = look();
   return () => {
-    const found = sql.number("PRAGMA data_version");
+    const found = look();
     if (found !== version) watchers.callAll();
     version = found;
   };
