@@ -308,7 +308,7 @@ const BREAKAGES: readonly Breakage[] = [
           if (pending === undefined || page.through < page.tail) return page;
           const seq = page.tail + 1;
           const event: StoredEvent = { seq, runId: pending.lease.runId, json: pending.events[0] };
-          return { events: [...page.events, event], through: seq, tail: seq };
+          return { ...page, events: [...page.events, event], through: seq, tail: seq };
         },
       };
     },

@@ -71,10 +71,29 @@ export const readCases = [
     );
   }),
 
+  contractCase("STORE-RED-1: small pages hold one event at least, and together all of them", async ({ store }) => {
+    await begin(store, THREAD, "r1", { events: textsOf("long", 40) });
+    const seqs: number[] = [];
+    for (let afterSeq = 0; ;) {
+      const { events, through, tail } = await store.read(THREAD, { afterSeq, maxChars: 1 });
+      seqs.push(...events.map(({ seq }) => seq));
+      check(events.length === 1, `a page of at most 1 character has ${events.length} events`);
+      if (through === tail) break;
+      afterSeq = through;
+    }
+    checkSame(
+      seqs,
+      Array.from({ length: 40 }, (_, index) => index + 1),
+      "the seqs of all pages",
+    );
+  }),
+
   contractCase("STORE-RED-1: beyond the tail there is nothing, and no page claims to know it", async ({ store }) => {
     const lease = await begin(store, THREAD, "r1");
     const page = await store.read(THREAD, { afterSeq: 1 });
-    checkSame(page, { events: [], through: 1, tail: 1 }, "the page at the tail");
+    const { logId, ...rest } = page;
+    checkSame(rest, { events: [], through: 1, tail: 1 }, "the page at the tail");
+    checkSame((await store.thread(THREAD))?.logId, logId, "the log that the page names");
     const ahead = await store.read(THREAD, { afterSeq: 0, throughSeq: 100 });
     check(ahead.through <= 1, `a page of one event goes through ${ahead.through}`);
     checkSame((await store.read(THREAD, { afterSeq: 50 })).events, [], "events after a seq that is not there yet");

@@ -56,7 +56,8 @@ export const trimCases = [
     checkSame(await trimAll(store), { threads: 1, events: 3 }, "what was dropped");
     const { tail, floor, head } = await threadOf(store, THREAD);
     checkSame([tail, floor, head], [3, 3, "r1"], "the thread");
-    checkSame(await store.read(THREAD, { afterSeq: 3 }), { events: [], through: 3, tail: 3 }, "the page at the tail");
+    const page = await store.read(THREAD, { afterSeq: 3 });
+    checkSame({ ...page, logId: "" }, { logId: "", events: [], through: 3, tail: 3 }, "the page at the tail");
     await runWhole(store, THREAD, "r2", follow("r1"));
     checkSame(await seqsAfter(store, 3), [4, 5, 6], "what came after");
     checkSame(await store.snapshot(runKey(THREAD, "r2")), first.snapshot, "the snapshot of the branch");
