@@ -14,24 +14,27 @@ import { postgresStore } from "heddle/store/postgres";
 import { sqliteStore } from "heddle/store/sqlite";
 import { createPreludeState, stepPrelude } from "heddle/stream";
 import { realPostgres } from "../test/real-postgres.ts";
-import { cutEvents } from "../src/store/sql/segment.ts";
+import { cutEvents, packRow } from "../src/store/sql/segment.ts";
 import { comparePerUnit } from "./compare.ts";
 import type { Effort, Row } from "./compare.ts";
 
 const TENANT = "bench";
 const LEASE_MS = 3_600_000;
 
-/** Runs that append in one transaction, and events in each of their batches. */
-const RUNS = 32;
+/** Events in a batch. */
 const EVENTS = 50;
+/** Transactions that are timed together. */
+const TRANSACTIONS = 20;
 
 export async function storeRows(effort: Effort): Promise<readonly Row[]> {
   const folder = mkdtempSync(join(tmpdir(), "heddle-bench-"));
   const postgres = await realPostgres();
   try {
     return [
-      await appendsOnSqlite(folder, effort),
-      await appendsOnPostgres(postgres.url, effort),
+      await appendsOnSqlite(folder, 1, effort),
+      await appendsOnSqlite(folder, 32, effort),
+      await appendsOnPostgres(postgres.url, 1, effort),
+      await appendsOnPostgres(postgres.url, 32, effort),
       ...(await restores(folder, effort)),
       ...(await slowTokens(folder)),
       await manyRuns(folder, effort),
@@ -97,9 +100,9 @@ class Appending {
   readonly events: readonly (readonly [string, ...string[]])[];
   #number = 1;
 
-  constructor(store: Store) {
+  constructor(store: Store, runs: number) {
     this.#store = store;
-    this.events = Array.from({ length: RUNS }, (_, run) => {
+    this.events = Array.from({ length: runs }, (_, run) => {
       const texts = Array.from({ length: EVENTS }, (__, index) =>
         JSON.stringify(delta(`msg_${run}`, run * EVENTS + index)),
       );
@@ -108,7 +111,7 @@ class Appending {
   }
 
   async open(): Promise<void> {
-    for (let run = 0; run < RUNS; run++) {
+    for (let run = 0; run < this.events.length; run++) {
       this.#leases.push(await claim(this.#store, { tenant: TENANT, threadId: `append-${run}`, runId: "r" }));
     }
   }
@@ -121,18 +124,18 @@ class Appending {
   }
 }
 
-const TRANSACTIONS = 20;
-
 async function times(count: number, work: () => unknown): Promise<void> {
   for (let done = 0; done < count; done++) await work();
 }
 
-async function appendsOnSqlite(folder: string, effort: Effort): Promise<Row> {
-  const store = sqliteStore(join(folder, "append.db"));
-  const appending = new Appending(store);
+async function appendsOnSqlite(folder: string, runs: number, effort: Effort): Promise<Row> {
+  const store = sqliteStore(join(folder, `append-${runs}.db`));
+  const appending = new Appending(store, runs);
   await appending.open();
-  const blobs = appending.events.flatMap((events) => cutEvents(events).map(({ text }) => Buffer.from(text)));
-  const bare = new DatabaseSync(join(folder, "bare.db"));
+  const blobs = appending.events.flatMap((events) =>
+    cutEvents(events).map(({ text, loose }) => Buffer.from(packRow(Buffer.from(text), loose).data)),
+  );
+  const bare = new DatabaseSync(join(folder, `bare-${runs}.db`));
   bare.exec(
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE blobs (a INTEGER, b INTEGER, data BLOB)",
   );
@@ -140,7 +143,7 @@ async function appendsOnSqlite(folder: string, effort: Effort): Promise<Row> {
   const commitMs: number[] = [];
   const row = await comparePerUnit(
     {
-      what: `append, ${RUNS} runs × ${EVENTS} events a commit`,
+      what: `SQLite: append, ${runs} × ${EVENTS} events a commit`,
       peer: "bare node:sqlite, equal blobs",
       kind: "faster",
       target: 0.6,
@@ -165,26 +168,28 @@ async function appendsOnSqlite(folder: string, effort: Effort): Promise<Row> {
     },
     { ...effort, sliceMs: effort.sliceMs * 5 },
   );
-  tellCommits("SQLite", commitMs);
+  tellCommits("SQLite", runs, commitMs);
   bare.close();
   await store.close();
   return row;
 }
 
-async function appendsOnPostgres(url: string, effort: Effort): Promise<Row> {
-  const store = postgresStore(url);
-  const appending = new Appending(store);
+async function appendsOnPostgres(url: string, runs: number, effort: Effort): Promise<Row> {
+  const store = postgresStore(url, { schema: `bench_${runs}` });
+  const appending = new Appending(store, runs);
   await appending.open();
-  const blobs = appending.events.flatMap((events) => cutEvents(events).map(({ text }) => Buffer.from(text)));
+  const blobs = appending.events.flatMap((events) =>
+    cutEvents(events).map(({ text, loose }) => Buffer.from(packRow(Buffer.from(text), loose).data)),
+  );
   const pool = new Pool({ connectionString: url });
   await pool.query(
-    "CREATE TABLE bare (a bigint, b bigint, data bytea); ALTER TABLE bare ALTER data SET STORAGE EXTERNAL",
+    `CREATE TABLE bare_${runs} (a bigint, b bigint, data bytea); ALTER TABLE bare_${runs} ALTER data SET STORAGE EXTERNAL`,
   );
   const places = blobs.map((_, index) => `(${index}, 1, $${index + 1})`).join(", ");
   const commitMs: number[] = [];
   const row = await comparePerUnit(
     {
-      what: `append, ${RUNS} runs × ${EVENTS} events a commit`,
+      what: `PostgreSQL: append, ${runs} × ${EVENTS} events a commit`,
       peer: "bare pg, equal blobs, one insert",
       kind: "faster",
       target: 0.6,
@@ -202,22 +207,22 @@ async function appendsOnPostgres(url: string, effort: Effort): Promise<Row> {
       units: TRANSACTIONS,
       work: () =>
         times(TRANSACTIONS, () =>
-          pool.query({ name: "bare", text: `INSERT INTO bare VALUES ${places}`, values: blobs }),
+          pool.query({ name: "bare", text: `INSERT INTO bare_${runs} VALUES ${places}`, values: blobs }),
         ),
     },
     { ...effort, sliceMs: effort.sliceMs * 5 },
   );
-  tellCommits("PostgreSQL", commitMs);
+  tellCommits("PostgreSQL", runs, commitMs);
   await pool.end();
   await store.close();
   return row;
 }
 
-function tellCommits(engine: string, commitMs: number[]): void {
+function tellCommits(engine: string, runs: number, commitMs: number[]): void {
   commitMs.sort((a, b) => a - b);
   const at = (part: number): string => (commitMs[Math.floor((commitMs.length - 1) * part)] ?? NaN).toFixed(1);
   console.log(
-    `${engine}: ${commitMs.length} commits of ${RUNS * EVENTS} events, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`,
+    `${engine}: ${commitMs.length} commits of ${runs * EVENTS} events, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`,
   );
 }
 

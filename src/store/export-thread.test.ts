@@ -74,6 +74,20 @@ describe("export", () => {
     expect(await other.thread(KEY)).toMatchObject({ tail: 5, updatedAtMs: 7000 });
   });
 
+  test("is of one moment, whatever comes while it looks", async () => {
+    const store = memoryStore();
+    await wholeRun(store, KEY, "r1", {}, said("m1", "Hi"));
+    const busy: Store = {
+      ...store,
+      async runs(key) {
+        await wholeRun(store, KEY, "r2", { parentRunId: "r1", kind: "continue" }, said("m2", "More"));
+        return store.runs(key);
+      },
+    };
+    const lines = await rest(exportThread(busy, KEY));
+    expect(await importThread(memoryStore(), KEY, lines)).toMatchObject({ runs: 2, events: 10, closedRunIds: [] });
+  });
+
   test("says so where retention overtakes it", async () => {
     const store = memoryStore();
     await wholeRun(store, KEY, "r1", {}, said("m1", "Hi"));

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { beginRun, fillThread, goOn, said, startOf, wholeRun } from "../../test/stored-thread.ts";
+import { HeddleError } from "../protocol/index.ts";
 import { view } from "../stream/index.ts";
 import { exportThread, foldBranch, importThread, memoryStore, readAll, splitLines } from "./index.ts";
 import type { Store, ThreadKey } from "./index.ts";
@@ -26,8 +27,10 @@ async function refusalOf(lines: readonly string[]): Promise<{ readonly line: num
       throw new Error(`${imported.threadId} was imported from ${lines.length} lines.`);
     },
     (error: unknown) => {
-      expect(error).toMatchObject({ code: "import-invalid" });
-      return (error as { details: { line: number; problem: string } }).details;
+      if (!(error instanceof HeddleError) || error.code !== "import-invalid") throw error;
+      const { line, problem }: { line: number; problem: string } = JSON.parse(JSON.stringify(error.details));
+      expect(error.message).toBe(`Line ${line} ${problem}. Nothing was imported.`);
+      return { line, problem };
     },
   );
   expect(await store.listThreads({ tenant: "acme" })).toEqual({ threads: [], next: undefined });
@@ -318,6 +321,41 @@ describe("a file that says what cannot be is refused with the line", () => {
       end: { runs: 2, events: 7 },
     });
     expect(await refusalOf(lines)).toMatchObject({ line: 9, problem: expect.stringContaining("t2") });
+  });
+
+  const FAILURE = '{"type":"RUN_ERROR","message":"no"}';
+  const lone = (runId: string, seq: number, parentRunId: string): object => ({
+    ...RUN,
+    runId,
+    parentRunId,
+    kind: "continue",
+    status: "failed",
+    firstSeq: seq,
+    lastSeq: seq,
+  });
+
+  test("a branch that names two threads, with a run between them that names none", async () => {
+    const third = second({ runId: "r3", firstSeq: 7, lastSeq: 8, parentRunId: "r2" });
+    const lines = linesOf({
+      thread: { tail: 8 },
+      runs: [RUN, lone("r2", 6, "r1"), third],
+      events: [...EVENTS, eventLine(6, FAILURE, "r2"), eventLine(7, START.replace("t1", "t2"), "r3")],
+    });
+    expect(await refusalOf(lines)).toMatchObject({ line: 11, problem: expect.stringContaining("t2") });
+  });
+
+  test("a run that does nothing but fail, after one that failed", async () => {
+    const failed = EVENTS.with(4, FAILURE);
+    const parts = { thread: { tail: 6 }, end: { runs: 2, events: 6 } };
+    const runs = [{ ...RUN, status: "failed" }, lone("r2", 6, "r1")];
+    const lines = linesOf({ ...parts, runs, events: [...failed, eventLine(6, FAILURE, "r2")] });
+    expect(await refusalOf(lines)).toMatchObject({ line: 9, problem: expect.stringContaining("out of order") });
+    const after = linesOf({
+      ...parts,
+      runs: [RUN, lone("r2", 6, "r1")],
+      events: [...EVENTS, eventLine(6, FAILURE, "r2")],
+    });
+    expect((await importThread(memoryStore(), KEY, after)).runs).toBe(2);
   });
 
   test("a line that is too long", async () => {

@@ -32,7 +32,7 @@ const MAX_EVENTS = 256;
 /** Most characters in a row, unless a single event is longer. */
 const MAX_CHARS = 1 << 16;
 /** A row of fewer characters is merged with its neighbours later, and compressed then. */
-const LOOSE_CHARS = 1 << 11;
+const LOOSE_CHARS = 1 << 14;
 /** Shorter texts are not worth compressing. */
 const COMPRESS_FROM_BYTES = 1 << 10;
 

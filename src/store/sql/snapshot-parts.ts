@@ -55,7 +55,9 @@ export function splitSnapshot(events: readonly Event[]): SnapshotParts {
 
 /** The names of the blobs that a shell needs. */
 export function namedBlobs(shell: string): readonly string[] {
-  return parsed<readonly ShellEvent[]>(shell).flatMap((event) => ("messages" in event ? event.messages : "state" in event ? [event.state] : []));
+  return parsed<readonly ShellEvent[]>(shell).flatMap((event) =>
+    "messages" in event ? event.messages : "state" in event ? [event.state] : [],
+  );
 }
 
 /** Puts a snapshot together. Throws `store-corrupt` where a blob is missing. */

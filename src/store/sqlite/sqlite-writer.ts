@@ -9,11 +9,11 @@ import { existsSync } from "node:fs";
 import { HeddleError } from "../../protocol/index.ts";
 import type { Appended, Store } from "../index.ts";
 import type { PackedBatches } from "../sql/packed-batches.ts";
-import { appendBatch } from "../sql/sql-append.ts";
 import type { AppendedRow } from "../sql/sql-append.ts";
 import { MERGE_EVERY, importThread, mergeRun, saveSnapshot, settle, trimThread, trimmable } from "../sql/sql-settle.ts";
 import type { RunRef } from "../sql/sql-rows.ts";
 import { claim, deleteThread, heartbeat, requestStop, takeOver, updateThread } from "../sql/sql-writes.ts";
+import { appendPacked } from "./append-packed.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { SQLITE, SqliteSql } from "./sqlite-sql.ts";
 
@@ -46,6 +46,9 @@ export interface Writing extends Pick<Store, Exclude<(typeof WRITING)[number], "
   append(packed: PackedBatches): Promise<readonly Appended[]>;
 }
 
+/** A run with so many loose rows is not left to a pause. */
+const MERGE_AT_LAST = 16 * MERGE_EVERY;
+
 /** Marks a database as ours: "Hedl". */
 export const APPLICATION_ID = 0x48_65_64_6c;
 
@@ -53,6 +56,8 @@ export const APPLICATION_ID = 0x48_65_64_6c;
 export interface SqliteWriter extends Writing {
   /** Tidies up after what was answered, one piece at a time. False where there is nothing to do. */
   tidy(): Promise<boolean>;
+  /** Whether so much has gathered that tidying cannot wait for a pause. */
+  readonly isOverdue: boolean;
   /** Lets go of the file. */
   close(): void;
 }
@@ -117,6 +122,7 @@ export function checkVersion(sql: SqliteSql, file: string): void {
 
 function writerOn(sql: SqliteSql, lock: SqliteSql): SqliteWriter {
   const untidy = new Map<string, RunRef>();
+  let overdue = false;
   const within = <A extends readonly unknown[], T>(
     work: (on: SqliteSql, dialect: typeof SQLITE, ...args: A) => Promise<T>,
   ): ((...args: A) => Promise<T>) => {
@@ -124,15 +130,14 @@ function writerOn(sql: SqliteSql, lock: SqliteSql): SqliteWriter {
   };
   const remember = ({ appended, ref, loose }: AppendedRow): Appended => {
     if (loose >= MERGE_EVERY) untidy.set(`${ref.thread}.${ref.run}`, ref);
+    if (loose >= MERGE_AT_LAST) overdue = true;
     return appended;
   };
   return {
     claim: within(claim),
-    append: within(async (on, dialect, { batches, bytes }: PackedBatches) => {
-      const answers: Appended[] = [];
-      for (const batch of batches) answers.push(remember(await appendBatch(on, dialect, batch, bytes)));
-      return answers;
-    }),
+    append: within(async (on, dialect, packed: PackedBatches) =>
+      (await appendPacked(on, dialect, packed)).map((row) => remember(row)),
+    ),
     heartbeat: within(heartbeat),
     takeOver: within(takeOver),
     requestStop: within(requestStop),
@@ -150,7 +155,11 @@ function writerOn(sql: SqliteSql, lock: SqliteSql): SqliteWriter {
       }
       return total;
     },
+    get isOverdue() {
+      return overdue;
+    },
     async tidy() {
+      overdue = false;
       const [next] = untidy;
       if (next === undefined) return false;
       const [name, ref] = next;

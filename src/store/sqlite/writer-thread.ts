@@ -11,6 +11,10 @@ const inbox: ToThread[] = [];
 let working = false;
 let writer: SqliteWriter | undefined;
 
+/** Tidying waits for a pause of so long, so that it holds up nobody, unless too much has gathered. */
+const PAUSE_MS = 5;
+let pause: NodeJS.Timeout | undefined;
+
 port.on("message", (message: ToThread) => {
   inbox.push(message);
   void work();
@@ -19,14 +23,23 @@ port.on("message", (message: ToThread) => {
 async function work(): Promise<void> {
   if (working) return;
   working = true;
-  for (;;) {
-    const next = inbox.shift();
-    if (next !== undefined) await answer(next);
-    else if (!(await tidied())) break;
-    // Requests that came meanwhile go before any more tidying.
-    await new Promise((resolve) => setImmediate(resolve));
+  clearTimeout(pause);
+  for (let next = inbox.shift(); next !== undefined; next = inbox.shift()) {
+    await answer(next);
+    if (writer?.isOverdue === true) await tidied();
   }
   working = false;
+  pause = setTimeout(() => void tidyUp(), PAUSE_MS).unref();
+}
+
+/** Tidies up piece by piece; requests that come meanwhile go first. */
+async function tidyUp(): Promise<void> {
+  if (working) return;
+  working = true;
+  const more = await tidied();
+  working = false;
+  if (inbox.length > 0) void work();
+  else if (more) setImmediate(() => void tidyUp());
 }
 
 const say = (message: FromThread): void => port?.postMessage(message);
