@@ -2,13 +2,13 @@
  * `heddle threads`: what is in a store. Reading works beside a running server. Writing to a SQLite file does not, because
  * a file has one writer: then the way is through that server.
  */
-import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
 import type { ParseArgsOptionsConfig } from "node:util";
 import { HeddleError } from "../protocol/index.ts";
 import { DEFAULT_TENANT } from "../server/index.ts";
 import { exportThread, importThread, splitLines } from "../store/index.ts";
 import type { Store, ThreadInfo, ThreadKey } from "../store/index.ts";
+import { confirm } from "./confirm.ts";
 import { storeOf } from "./open-store.ts";
 import { Progress } from "./progress.ts";
 import { DEFAULT_STORE, readStore, wrongValue } from "./settings.ts";
@@ -192,29 +192,15 @@ async function removeCommand(args: readonly string[], env: Environment): Promise
   const key = { tenant: tenantOf(values), threadId: onlyOne(positionals, "the id of a thread") };
   // Looked for without the lock: a question may stay unanswered for long, and a database is not made for what is not in it.
   const { tail } = await withStore(values, env, { readOnly: true }, (store) => threadOf(store, key));
-  if (values.yes !== true && !(await agreed(`Delete ${printable(key.threadId)} with ${countOf(tail, "event")}?`))) {
-    return 1;
-  }
+  const agreed = values.yes ?? (await confirm(`Delete ${printable(key.threadId)} with ${countOf(tail, "event")}?`));
+  if (agreed === undefined) throw nobodyToAsk();
+  if (!agreed) return 1;
   return withStore(values, env, { readOnly: false }, async (store) => {
     const deleted = await store.deleteThread(key);
     if (!deleted) throw unknown(key);
     console.log(values.json === true ? JSON.stringify({ threadId: key.threadId, deleted }) : "Deleted.");
     return 0;
   });
-}
-
-/** Asks in a terminal. Throws `config-invalid` where there is nobody to ask. */
-async function agreed(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) {
-    const message = "There is no terminal to ask in whether to delete the thread: say --yes.";
-    throw new HeddleError("config-invalid", message, { setting: "--yes", expected: "--yes", received: "nothing" });
-  }
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
-  } finally {
-    terminal.close();
-  }
 }
 
 /** Works with the store that is asked for, which opens on its first use, and closes it. */
@@ -237,6 +223,11 @@ async function withStore<T>(
   } finally {
     await store.close();
   }
+}
+
+function nobodyToAsk(): HeddleError {
+  const message = "There is no terminal to ask in whether to delete the thread: say --yes.";
+  return new HeddleError("config-invalid", message, { setting: "--yes", expected: "--yes", received: "nothing" });
 }
 
 function noServerYet(url: string): HeddleError {

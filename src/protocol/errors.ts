@@ -156,6 +156,8 @@ export interface ErrorDetails {
   readonly "limit-exceeded": { readonly limit: string; readonly allowed: number; readonly actual: number };
   /** Which cursor, and why it is refused. */
   readonly "cursor-invalid": { readonly cursor: string; readonly reason: "malformed" | "foreign" | "ahead" };
+  /** Which line, and what is wrong with it. */
+  readonly "import-invalid": { readonly line: number; readonly problem: string };
   /** Which setting (a flag, a variable or an option), what belongs there, and what was found. */
   readonly "config-invalid": { readonly setting: string; readonly expected: string; readonly received: string };
 }

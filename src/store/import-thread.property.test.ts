@@ -101,12 +101,6 @@ async function begin(store: Store, planned: PlannedRun, runId: string): Promise<
   const spawned = parent !== undefined && planned.kind === "spawn";
   if (parent !== undefined && parent.end === undefined && !spawned) return undefined;
   const named = planned.events.map((event): Event => ("runId" in event ? { ...event, runId } : event));
-  const [started] = named;
-  if (parent !== undefined && started?.type === "RUN_STARTED" && started.input !== undefined) {
-    // Settling takes the state of a run's own input for that of its branch: only roots may say one.
-    const { state: _state, ...input } = started.input;
-    named[0] = { ...started, input };
-  }
   if (planned.note > 0) named.splice(planned.note % named.length, 0, NOTE);
   const ended = named.findIndex((event) => endOf([event]) !== undefined);
   const events = planned.open ? named.slice(0, Math.max(0, Math.min(ended, planned.batch * 2))) : named;

@@ -4,7 +4,7 @@ import { compactWithRanges, prelude } from "../stream/index.ts";
 import type { PreludeState } from "../stream/index.ts";
 import { foldBranch, readAll } from "./fold-branch.ts";
 import { unknownRun } from "./memory-thread.ts";
-import type { CompactedEvent, RunKey, Store, StoredEvent } from "./store.ts";
+import type { CompactedEvent, RunInfo, RunKey, Store, StoredEvent } from "./store.ts";
 
 /**
  * Settles a run that has ended. `state`, where it is at hand, is the fold of its branch up to its last event. Doing it
@@ -19,7 +19,7 @@ export async function settleRun(store: Store, key: RunKey, state?: PreludeState)
   const stored: StoredEvent[] = [];
   const range = { afterSeq: run.firstSeq - 1, throughSeq: run.lastSeq, runIds: [run.runId] };
   for await (const event of readAll(store, key, range)) stored.push(event);
-  await store.settle(key, { snapshot, compacted: compactedOf(stored) });
+  await store.settle(key, { snapshot, compacted: compactedOf(stored, await stateBefore(store, run)) });
 }
 
 /** Settles what a crash left unsettled. Returns how many runs. */
@@ -33,9 +33,16 @@ export async function settleLeftovers(store: Store): Promise<number> {
   }
 }
 
-function compactedOf(stored: readonly StoredEvent[]): readonly CompactedEvent[] {
+/** The state that the run found on its branch; undefined where it is the first, whose input says it. */
+async function stateBefore(store: Store, run: RunInfo): Promise<unknown> {
+  if (run.parentRunId === undefined || run.kind === "spawn") return undefined;
+  const { state } = await foldBranch(store, { ...run, runId: run.parentRunId });
+  return state.reduce.document;
+}
+
+function compactedOf(stored: readonly StoredEvent[], state: unknown): readonly CompactedEvent[] {
   const events = stored.map(({ json }): Event => JSON.parse(json));
-  const compacted = compactWithRanges(events, { mode: "events" });
+  const compacted = compactWithRanges(events, { mode: "events", state });
   return compacted.events.map((event, index) => {
     const [first, last] = compacted.ranges[index] ?? [0, 0];
     return { firstSeq: stored[first]?.seq ?? 0, lastSeq: stored[last]?.seq ?? 0, json: JSON.stringify(event) };

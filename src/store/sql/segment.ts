@@ -2,9 +2,10 @@
  * Events packed into rows: lines of JSON, compressed where that pays.
  *
  * Texts come out as they went in, so merging rows or compressing them again changes nothing that anybody reads. The codec
- * stands in the row; a codec keeps its number and its meaning for ever.
+ * stands in the row; a codec keeps its number and its meaning for ever. In front of the bytes stands their CRC-32: neither
+ * engine notices by itself when a disk gives back something else than was written.
  */
-import { constants, deflateRawSync, inflateRawSync } from "node:zlib";
+import { constants, crc32, deflateRawSync, inflateRawSync } from "node:zlib";
 import type { ZlibOptions } from "node:zlib";
 import { HeddleError } from "../../protocol/index.ts";
 
@@ -36,6 +37,9 @@ const LOOSE_CHARS = 1 << 14;
 /** Shorter texts are not worth compressing. */
 const COMPRESS_FROM_BYTES = 1 << 10;
 
+/** Length of the checksum in front. */
+const CHECKSUM_BYTES = 4;
+
 /** Packing in passing: events repeat themselves at once, so a small window finds it all, and costs half the time. */
 const QUICKLY = { level: constants.Z_BEST_SPEED, windowBits: 12, memLevel: 4 } as const;
 
@@ -44,21 +48,33 @@ export const pack = (text: string): Packed => packBytes(Buffer.from(text), {});
 
 /** Packs the bytes of a row on the hot path: quickly, and not at all where the row is merged later anyway. */
 export const packRow = (bytes: Uint8Array, loose: boolean): Packed =>
-  loose ? { codec: CODECS.plain, data: bytes } : packBytes(bytes, QUICKLY);
+  loose ? sealed(CODECS.plain, bytes) : packBytes(bytes, QUICKLY);
 
 function packBytes(bytes: Uint8Array, options: ZlibOptions): Packed {
-  if (bytes.length < COMPRESS_FROM_BYTES) return { codec: CODECS.plain, data: bytes };
-  return { codec: CODECS.deflate, data: deflateRawSync(bytes, options) };
+  if (bytes.length < COMPRESS_FROM_BYTES) return sealed(CODECS.plain, bytes);
+  return sealed(CODECS.deflate, deflateRawSync(bytes, options));
+}
+
+function sealed(codec: number, bytes: Uint8Array): Packed {
+  const data = Buffer.allocUnsafe(CHECKSUM_BYTES + bytes.length);
+  data.writeUInt32LE(crc32(bytes));
+  data.set(bytes, CHECKSUM_BYTES);
+  return { codec, data };
 }
 
 /** Unpacks a text. Throws `store-corrupt`. */
 export function unpack({ codec, data }: Packed): string {
-  if (codec === CODECS.plain) return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString();
+  const whole = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  const bytes = whole.subarray(CHECKSUM_BYTES);
+  if (whole.length < CHECKSUM_BYTES || whole.readUInt32LE() !== crc32(bytes)) {
+    throw new HeddleError("store-corrupt", "A row of the database is not as it was written: restore a backup.", {});
+  }
+  if (codec === CODECS.plain) return bytes.toString();
   if (codec !== CODECS.deflate) {
     throw new HeddleError("store-corrupt", `A row is packed in a way (${codec}) that this version does not know.`, {});
   }
   try {
-    return inflateRawSync(data).toString();
+    return inflateRawSync(bytes).toString();
   } catch (cause) {
     throw new HeddleError(
       "store-corrupt",
