@@ -21,11 +21,11 @@ const STATEMENT = ({ schema, now }: Dialect): string => `
       AS b(tenant, thread, run, fence, batch, n, lease_ms, loose, ended, ord)),
   t AS MATERIALIZED (
     SELECT t.tenant, t.id, t.tail FROM ${schema}.threads t
-    WHERE (t.tenant, t.id) IN (SELECT b.tenant, b.thread FROM b) ORDER BY t.tenant, t.id FOR UPDATE OF t),
+    WHERE t.id IN (SELECT b.thread FROM b) ORDER BY t.id FOR UPDATE OF t),
   ok AS MATERIALIZED (
     SELECT b.*, r.stop, r.loose + b.loose AS loose_now, t.tail FROM b
     JOIN t ON t.tenant = b.tenant AND t.id = b.thread
-    JOIN ${schema}.runs r ON r.tenant = b.tenant AND r.thread = b.thread AND r.id = b.run
+    JOIN ${schema}.runs r ON r.id = b.run AND r.tenant = b.tenant AND r.thread = b.thread
       AND r.fence = b.fence AND r.next_batch = b.batch AND r.ended_ms IS NULL
     FOR UPDATE OF r),
   placed AS MATERIALIZED (
@@ -33,11 +33,11 @@ const STATEMENT = ({ schema, now }: Dialect): string => `
   u AS (
     UPDATE ${schema}.runs r SET next_batch = p.batch + 1, last_seq = p.last_seq, lease_until_ms = ${now} + p.lease_ms,
       loose = p.loose_now, ended = p.ended, ended_ms = CASE WHEN p.ended IS NULL THEN NULL ELSE ${now} END
-    FROM placed p WHERE r.tenant = p.tenant AND r.thread = p.thread AND r.id = p.run),
+    FROM placed p WHERE r.id = p.run),
   v AS (
     UPDATE ${schema}.threads t SET tail = m.tail, updated_ms = CASE WHEN m.ended THEN ${now} ELSE t.updated_ms END
     FROM (SELECT tenant, thread, max(last_seq) AS tail, bool_or(ended IS NOT NULL) AS ended FROM placed GROUP BY 1, 2) m
-    WHERE t.tenant = m.tenant AND t.id = m.thread),
+    WHERE t.id = m.thread),
   s AS (
     INSERT INTO ${schema}.segments (tenant, thread, first_seq, last_seq, run, loose, codec, data)
     SELECT p.tenant, p.thread, p.last_seq - p.n + g.first, p.last_seq - p.n + g.last, p.run, g.loose, g.codec,
