@@ -30,10 +30,10 @@ export interface RealPostgres {
 
 const NOBODY = 65_534;
 
-/** Starts a PostgreSQL, or uses the one that is named. */
-export async function realPostgres(settings: readonly string[] = []): Promise<RealPostgres> {
+/** Starts a PostgreSQL, or uses the one that is named. Who wants to crash it asks for one of its own. */
+export async function realPostgres({ own = false }: { readonly own?: boolean } = {}): Promise<RealPostgres> {
   const named = process.env["HEDDLE_TEST_POSTGRES"];
-  if (named !== undefined && named !== "") return foreign(named);
+  if (!own && named !== undefined && named !== "") return foreign(named);
   const asRoot = process.getuid?.() === 0;
   const identity = asRoot ? { uid: NOBODY, gid: NOBODY } : {};
   const native = asRoot ? readableCopy() : binaries();
@@ -53,8 +53,7 @@ export async function realPostgres(settings: readonly string[] = []): Promise<Re
 
   async function start(): Promise<void> {
     const options = ["-D", data, "-p", String(port), "-k", "", "-h", "127.0.0.1", "-c", "max_connections=200"];
-    const flags = settings.flatMap((setting) => ["-c", setting]);
-    const child = spawn(join(native, "bin", "postgres"), [...options, ...flags], {
+    const child = spawn(join(native, "bin", "postgres"), options, {
       ...identity,
       env,
       cwd: folder,
