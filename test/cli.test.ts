@@ -80,7 +80,7 @@ const post = (url: string, runId: string, forwardedProps: object): Promise<Respo
   fetch(`${url}/agents/load`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ threadId: "t", runId, messages: [], protocolVersion: "1.0", forwardedProps }),
+    body: JSON.stringify({ threadId: "t", runId, messages: [], forwardedProps }),
   });
 
 describe("heddle serve", () => {
@@ -129,7 +129,7 @@ describe("heddle serve", () => {
     expect(log).toMatch(/"code":"worker-lost"[^\n]*\n\n$/);
     expect(await (await post(back, "r3", { tokens: 3 })).text()).toContain('"type":"RUN_FINISHED"');
     const second = heddle(["serve", LOAD, "--port", "0"], env);
-    expect(await second.ended).toBe(2);
+    expect(await second.ended).toBe(1);
     expect(second.printed.err).toContain("store-locked");
     again.child.kill("SIGTERM");
     expect(await again.ended).toBe(0);
@@ -153,7 +153,7 @@ describe("heddle serve", () => {
   test("fails where the port that was asked for is taken", async () => {
     const { server, port } = await listenAnywhere();
     const command = heddle(["serve", LOAD, "--port", String(port)]);
-    expect(await command.ended).toBe(2);
+    expect(await command.ended).toBe(1);
     expect(command.printed.err).toContain(`Port ${port} of localhost is taken`);
     expect(command.printed.out).toBe("");
     server.close();

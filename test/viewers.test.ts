@@ -12,10 +12,8 @@ import { defineAgent } from "heddle/agent";
 import type { Agent } from "heddle/agent";
 import { heddlePlugin, serve } from "heddle/server/fastify";
 import type { ServeOptions, Served } from "heddle/server/fastify";
-import type { Event, Message } from "heddle/protocol";
 import { memoryStore } from "heddle/store";
 import type { Store } from "heddle/store";
-import { reduceAll } from "heddle/stream";
 import { afterEach, expect, test } from "vitest";
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -43,7 +41,7 @@ const counting = (count: number, size = 8): Agent =>
     },
   });
 
-const INPUT = JSON.stringify({ threadId: "t1", runId: "r1", messages: [], protocolVersion: "1.0" });
+const INPUT = JSON.stringify({ threadId: "t1", runId: "r1", messages: [] });
 
 function post(url: string): ClientRequest {
   const headers = { "content-type": "application/json" };
@@ -54,9 +52,6 @@ function get(url: string, lastEventId?: string, query = "?run=r1"): ClientReques
   const headers = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
   return request(`${url}/threads/t1/events${query}`, { headers, agent: false }).end();
 }
-
-const messagesIn = (frames: readonly string[]): readonly Message[] =>
-  reduceAll(frames.map((frame): Event => JSON.parse(frame.slice(frame.indexOf("{"))))).messages;
 
 async function answerTo(sent: ClientRequest): Promise<IncomingMessage> {
   const [answer]: IncomingMessage[] = await once(sent, "response");
@@ -119,7 +114,7 @@ test("HTTP-ATT-2: a cursor that is malformed, of another log, or ahead of this o
     [`${logId}x_0000000000000001`, "foreign"],
     [`${logId}_0000000000000008`, "ahead"],
   ]) {
-    for (const query of ["?on_gap=error", "?on_gap=error&run=r1", "?on_gap=error&follow=false"]) {
+    for (const query of ["", "?run=r1", "?follow=false"]) {
       const answer = await fetch(`${url}/threads/t1/events${query}`, { headers: { "last-event-id": cursor ?? "" } });
       expect([answer.status, await answer.json()]).toMatchObject([
         400,
@@ -217,8 +212,6 @@ test("servers on one log show the same bytes, also where hints are lost", async 
   let text = "";
   for await (const chunk of answer) text += String(chunk);
   expect(there).toEqual(framesIn(text));
-  // Whoever joins gets what was said before as a snapshot: the same in the end, from the same events on.
-  expect(messagesIn(again)).toEqual(messagesIn(there));
-  expect(again.at(-1)).toBe(there.at(-1));
+  expect(again).toEqual(there);
   expect(there).toHaveLength(2004);
 });
