@@ -73,7 +73,7 @@ const post = (url: string, threadId: string): Promise<Response> =>
   fetch(`${url}/agents/talks`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ threadId, runId: "r1", messages: [], protocolVersion: "1.0" }),
+    body: JSON.stringify({ threadId, runId: "r1", messages: [] }),
   });
 
 const framesIn = (text: string): readonly string[] =>
@@ -124,10 +124,7 @@ test.each<[string, PostgresStoreOptions]>([
   for (const [posted, here, there, joined] of streams) {
     expect(here).toHaveLength(304);
     expect(there).toEqual(here);
-    expect(framesIn(posted)).toEqual(here);
-    // Whoever joins gets what was said before as a snapshot: the same in the end.
-    expect(framesIn(joined).at(-1)).toBe(here.at(-1));
-    expect(messagesIn(framesIn(joined))).toEqual(messagesIn(here));
+    for (const text of [posted, joined]) expect(framesIn(text)).toEqual(here);
   }
 });
 
