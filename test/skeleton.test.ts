@@ -125,7 +125,8 @@ async function readText(frames: AsyncGenerator<Frame>): Promise<Frame[]> {
 const textOf = (frames: readonly Frame[]): string =>
   frames.map(({ event }) => (event.type === "TEXT_MESSAGE_CONTENT" ? event.delta : "")).join("");
 
-const messagesOf = (frames: readonly Frame[]): readonly Message[] => reduceAll(frames.map(({ event }) => event)).messages;
+const messagesOf = (frames: readonly Frame[]): readonly Message[] =>
+  reduceAll(frames.map(({ event }) => event)).messages;
 
 const wordsTo = (count: number): string => Array.from({ length: count }, (_, index) => `t${index + 1}`).join(" ");
 

@@ -7,9 +7,11 @@ import { request } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { defineAgent } from "heddle/agent";
+import type { Event, Message } from "heddle/protocol";
 import { serve } from "heddle/server/fastify";
 import { postgresStore } from "heddle/store/postgres";
 import type { PostgresStoreOptions } from "heddle/store/postgres";
+import { reduceAll } from "heddle/stream";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { realPostgres } from "./real-postgres.ts";
@@ -80,7 +82,10 @@ const framesIn = (text: string): readonly string[] =>
   text
     .slice(0, text.lastIndexOf("\n\n") + 2)
     .split("\n\n")
-    .filter((frame) => frame.startsWith("id: "));
+    .filter((frame) => /^(id|data): /.test(frame));
+
+const messagesIn = (frames: readonly string[]): readonly Message[] =>
+  reduceAll(frames.map((frame): Event => JSON.parse(frame.slice(frame.indexOf("{"))))).messages;
 
 const isEnd = (frame = ""): boolean => /"type":"RUN_(FINISHED|ERROR)"/.test(frame);
 

@@ -69,7 +69,7 @@ const framesIn = (text: string): readonly string[] =>
   text
     .slice(0, text.lastIndexOf("\n\n") + 2)
     .split("\n\n")
-    .filter((frame) => frame.startsWith("id: "));
+    .filter((frame) => /^(id|data): /.test(frame));
 
 const cursorOf = (frame: string | undefined): string | undefined => /^id: (\S+)/.exec(frame ?? "")?.[1];
 

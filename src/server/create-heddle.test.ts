@@ -42,7 +42,8 @@ describe("starting", () => {
     const done = Promise.withResolvers<void>();
     const heddle = createHeddle({ agents: [agentOf(() => done.resolve())] });
     const started = await heddle.start("test", body());
-    expect(started).toEqual({ threadId: "t1", runId: "r1", joined: false, warnings: [] });
+    const ids = { threadId: "t1", runId: "r1" };
+    expect(started).toEqual({ ...ids, run: ids, joined: false, peer: { version: "0.0.57" }, warnings: [] });
     await done.promise;
     const seen = await collect(heddle, { runId: "r1" });
     expect(seen.map(({ event }) => event.type)).toEqual(["RUN_STARTED", "RUN_FINISHED"]);

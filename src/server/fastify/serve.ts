@@ -2,12 +2,15 @@
  * A server in one call: Heddle's plugin on a Fastify of its own, listening.
  *
  * Port 5000 unless another is asked for; where 5000 is taken and nobody asked for it, the next free one. There is no
- * authentication yet, so it listens beyond this machine only where `noAuth` says that this is meant.
+ * authentication yet, so it listens beyond this machine only where `noAuth` says that this is meant; on this machine it
+ * answers only to the machine's own names, and to pages that the machine itself serves unless `origins` lists others.
  */
 import type { Socket } from "node:net";
 import { fastify } from "fastify";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { HeddleError } from "../../protocol/index.ts";
+import { LOOPBACK_HOSTS, LOOPBACK_ORIGINS } from "../http/index.ts";
+import type { OriginRules } from "../http/index.ts";
 import { replyError, replyNotFound } from "./error-reply.ts";
 import { isPortTaken } from "./is-port-taken.ts";
 import { heddlePlugin } from "./heddle-plugin.ts";
@@ -52,7 +55,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
   if (!noAuth && !isLoopback(host)) throw beyondLoopback(host);
   const app = createApp(logger);
   try {
-    await app.register(heddlePlugin, pluginOptions);
+    await app.register(heddlePlugin, { ...pluginOptions, ...originRules(host, options) });
     const wanted = asked ?? (await firstFreePort(host));
     await listen(app, host, wanted);
     const port = portOf(app) ?? wanted;
@@ -116,6 +119,12 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
 function portOf(app: FastifyInstance): number | undefined {
   const address = app.server.address();
   return typeof address === "object" ? address?.port : undefined;
+}
+
+/** Whom to answer where nothing else is said: pages of this machine, and where only it is served, by its names. */
+function originRules(host: string, { origins = LOOPBACK_ORIGINS, hosts }: OriginRules): OriginRules {
+  if (hosts !== undefined || !isLoopback(host)) return { origins, hosts };
+  return { origins, hosts: [...LOOPBACK_HOSTS, shownHost(host)] };
 }
 
 /** Whether a host reaches this machine only. */
