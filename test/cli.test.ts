@@ -2,8 +2,6 @@
  * The real command, as a process: what it prints, how it ends, and that the stock client can use what it serves.
  * Needs dist/, which `npm test` builds first.
  */
-import { spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -12,62 +10,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { HttpAgent } from "@ag-ui/client";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { COMMAND, heddle, readyUrl, runNode } from "./server-process.ts";
+import type { Running } from "./server-process.ts";
 
-const COMMAND = "dist/cli/heddle.js";
 const LOAD = "examples/agents/load.ts";
-
-interface Running {
-  readonly child: ChildProcess;
-  /** What it printed so far. */
-  readonly printed: { out: string; err: string };
-  /** Its exit code, when it has ended. */
-  readonly ended: Promise<number | null>;
-}
-
-const running = new Set<ChildProcess>();
-
-afterEach(() => {
-  for (const child of running) child.kill("SIGKILL");
-});
-
-function run(args: readonly string[], env: Record<string, string> = {}): Running {
-  const { HEDDLE_PORT: _port, HEDDLE_HOST: _host, ...inherited } = process.env;
-  const child = spawn(process.execPath, args, {
-    env: { ...inherited, HEDDLE_STORE: "memory:", ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  running.add(child);
-  const printed = { out: "", err: "" };
-  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (printed.out += chunk));
-  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (printed.err += chunk));
-  const ended = once(child, "close").then(([code]: (number | null)[]) => {
-    running.delete(child);
-    return code ?? null;
-  });
-  return { child, printed, ended };
-}
-
-const heddle = (args: readonly string[], env?: Record<string, string>): Running => run([COMMAND, ...args], env);
 
 /** Runs the command as if Node were of another version. */
 const onNode = (version: string, ...args: string[]): Running => {
   const code = `Object.defineProperty(process, "version", { value: ${JSON.stringify(version)} })`;
-  return run(["--import", `data:text/javascript,${encodeURIComponent(code)}`, COMMAND, ...args]);
+  return runNode(["--import", `data:text/javascript,${encodeURIComponent(code)}`, COMMAND, ...args]);
 };
-
-/** Waits for the line that names the URL. */
-async function ready({ child, printed, ended }: Running): Promise<string> {
-  const over = ended.then((code) => Promise.reject(new Error(`ended with ${code}: ${printed.err}`)));
-  while (!printed.out.includes("\n")) {
-    if (child.stdout === null) throw new Error("no stdout");
-    await Promise.race([once(child.stdout, "data"), over]);
-  }
-  over.catch(() => {});
-  const url = /http:\S+/.exec(printed.out)?.[0];
-  if (url === undefined) throw new Error(`no URL in ${printed.out}`);
-  return url;
-}
 
 async function listenAnywhere() {
   const server = createServer().listen(0, "127.0.0.1");
@@ -80,13 +33,13 @@ const post = (url: string, runId: string, forwardedProps: object): Promise<Respo
   fetch(`${url}/agents/load`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ threadId: "t", runId, messages: [], forwardedProps }),
+    body: JSON.stringify({ threadId: "t", runId, messages: [], protocolVersion: "1.0", forwardedProps }),
   });
 
 describe("heddle serve", () => {
   test("serves the load agent to the stock HttpAgent: 500 tokens, the exact text", async () => {
     const command = heddle(["serve", LOAD, "--port", "0"]);
-    const url = await ready(command);
+    const url = await readyUrl(command);
     const agent = new HttpAgent({ url: `${url}/agents/load`, threadId: "t1" });
     const { newMessages } = await agent.runAgent({ runId: "r1", forwardedProps: { tokens: 500 } });
     const words = Array.from({ length: 500 }, (_, index) => `t${index + 1}`).join(" ");
@@ -98,7 +51,7 @@ describe("heddle serve", () => {
 
   test.each(["SIGINT", "SIGTERM"] as const)("%s closes cleanly, also while a run is watched", async (signal) => {
     const command = heddle(["serve", LOAD], { HEDDLE_PORT: "0", HEDDLE_HOST: "127.0.0.1" });
-    const url = await ready(command);
+    const url = await readyUrl(command);
     const response = await post(url, "r", { tokens: 1000, intervalMs: 999 });
     command.child.kill(signal);
     expect(await response.text()).toMatch(/"outcome":\{"type":"cancelled"\}[^}]*\}\n\n$/);
@@ -110,7 +63,7 @@ describe("heddle serve", () => {
     const folder = await mkdtemp(join(tmpdir(), "heddle-cli-"));
     const env = { HEDDLE_STORE: `sqlite:${join(folder, "heddle.db")}` };
     const killed = heddle(["serve", LOAD, "--port", "0"], env);
-    const url = await ready(killed);
+    const url = await readyUrl(killed);
     await (await post(url, "r1", { tokens: 200 })).text();
     const cut = await post(url, "r2", { tokens: 1000, intervalMs: 2 });
     let seen = "";
@@ -123,13 +76,13 @@ describe("heddle serve", () => {
     await expect(reading).rejects.toThrow("terminated");
     await killed.ended;
     const again = heddle(["serve", LOAD, "--port", "0"], env);
-    const back = await ready(again);
+    const back = await readyUrl(again);
     const log = await (await fetch(`${back}/threads/t/events?run=r2`)).text();
     expect(log.startsWith(seen.slice(0, seen.lastIndexOf("\n\n") + 2))).toBe(true);
     expect(log).toMatch(/"code":"worker-lost"[^\n]*\n\n$/);
     expect(await (await post(back, "r3", { tokens: 3 })).text()).toContain('"type":"RUN_FINISHED"');
     const second = heddle(["serve", LOAD, "--port", "0"], env);
-    expect(await second.ended).toBe(1);
+    expect(await second.ended).toBe(2);
     expect(second.printed.err).toContain("store-locked");
     again.child.kill("SIGTERM");
     expect(await again.ended).toBe(0);
@@ -141,7 +94,7 @@ describe("heddle serve", () => {
     // Whoever has it, it is taken. No other test may use it: it would be free again in between.
     await Promise.race([once(taken, "listening"), new Promise((resolve) => taken.once("error", resolve))]);
     const command = heddle(["serve", LOAD]);
-    const url = await ready(command);
+    const url = await readyUrl(command);
     expect(Number(new URL(url).port)).toBeGreaterThan(5000);
     expect(command.printed.out).toContain("(port 5000 is taken)");
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
@@ -153,7 +106,7 @@ describe("heddle serve", () => {
   test("fails where the port that was asked for is taken", async () => {
     const { server, port } = await listenAnywhere();
     const command = heddle(["serve", LOAD, "--port", String(port)]);
-    expect(await command.ended).toBe(1);
+    expect(await command.ended).toBe(2);
     expect(command.printed.err).toContain(`Port ${port} of localhost is taken`);
     expect(command.printed.out).toBe("");
     server.close();
@@ -161,7 +114,7 @@ describe("heddle serve", () => {
 
   test("a flag wins over the environment, whatever that holds", async () => {
     const command = heddle(["serve", LOAD, "--port", "0"], { HEDDLE_PORT: "nonsense" });
-    await ready(command);
+    await readyUrl(command);
     command.child.kill("SIGTERM");
     expect(await command.ended).toBe(0);
   });
@@ -171,7 +124,7 @@ describe("heddle serve", () => {
     expect(await refused.ended).toBe(2);
     expect(refused.printed.err).toContain("--no-auth");
     const meant = heddle(["serve", LOAD, "--port", "0", "--host", "0.0.0.0", "--no-auth"]);
-    expect(await ready(meant)).toMatch(/^http:\/\/localhost:\d+$/);
+    expect(await readyUrl(meant)).toMatch(/^http:\/\/localhost:\d+$/);
     meant.child.kill("SIGTERM");
     expect(await meant.ended).toBe(0);
   });
@@ -189,11 +142,11 @@ describe("heddle serve", () => {
        export const two = named("two");`,
     );
     const command = heddle(["serve", LOAD, file, "--port", "0"]);
-    expect(await (await fetch(`${await ready(command)}/agents`)).json()).toMatchObject({
+    expect(await (await fetch(`${await readyUrl(command)}/agents`)).json()).toMatchObject({
       agents: [{ name: "load" }, { name: "one" }, { name: "two" }],
     });
     const empty = heddle(["serve", "--port", "0"]);
-    await ready(empty);
+    await readyUrl(empty);
     expect(empty.printed.out).toContain("without agents");
     for (const { child, ended } of [command, empty]) {
       child.kill("SIGTERM");

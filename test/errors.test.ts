@@ -70,6 +70,7 @@ const PINNED: readonly (readonly [ErrorCode, number, boolean])[] = [
   ["agent-response-invalid", 502, false],
   ["agent-stream-cut", 502, true],
   ["address-refused", 403, false],
+  ["origin-refused", 403, false],
   ["tool-unknown", 400, false],
   ["tool-arguments-invalid", 400, false],
   ["tool-failed", 500, false],
@@ -131,6 +132,7 @@ const RAISE: Readonly<Record<ErrorCode, () => unknown>> = {
   "request-invalid": () => rawRequest("NOT HTTP\r\n\r\n"),
   "query-invalid": () => get("/threads/t1/events?follow=perhaps"),
   "cursor-invalid": () => get("/threads/t1/events?after=nonsense"),
+  "origin-refused": () => fetch(`${server.url}/agents`, { headers: { origin: "https://elsewhere.test" } }),
   "route-unknown": () => get("/nowhere"),
   "agent-unknown": () => post("nobody", input("t1")),
   "thread-unknown": () => get("/threads/none/events"),
@@ -139,7 +141,7 @@ const RAISE: Readonly<Record<ErrorCode, () => unknown>> = {
   "run-ended": writeAfterTheEnd,
   "thread-busy": async () => {
     const first = await post("slow", input("t2", "r1"));
-    const second = await post("slow", input("t2", "r2"));
+    const second = await post("slow", { ...input("t2", "r2"), forwardedProps: { go: 1 } });
     await first.body?.cancel();
     return second;
   },

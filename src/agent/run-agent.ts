@@ -21,7 +21,7 @@ import { stateChecker } from "./state-writer.ts";
 
 /** Options of `runAgent`. */
 export interface RunOptions {
-  /** Aborting it stops the run, which then ends with outcome `cancelled`. */
+  /** Aborting it stops the run, which then ends with outcome `cancelled`; with a `HeddleError` as the reason, as failed. */
   readonly signal?: AbortSignal;
   /** How long a stopped agent may take to return. Default 1000. */
   readonly graceMs?: number;
@@ -108,7 +108,7 @@ async function settle(
 ): Promise<Ending> {
   const { graceMs = 1000, onError } = options;
   const { signal } = context;
-  if (signal.aborted) return { type: "cancelled" };
+  if (signal.aborted) return stoppedBy(signal);
 
   const run = perform(agent, context, scope);
   // Also hears an agent that fails after its grace, when nobody waits for it any more.
@@ -124,8 +124,12 @@ async function settle(
   } finally {
     grace.cancel();
   }
-  return { type: signal.aborted ? "cancelled" : "finished" };
+  return signal.aborted ? stoppedBy(signal) : { type: "finished" };
 }
+
+/** A stop is no failure, unless its reason is one. */
+const stoppedBy = ({ reason }: AbortSignal): Ending =>
+  reason instanceof HeddleError ? { type: "failed", error: reason } : { type: "cancelled" };
 
 /** Calls the agent, and sends the events that it returns, if it does. */
 async function perform(agent: Agent, context: RunContext, scope: Scope): Promise<void> {

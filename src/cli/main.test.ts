@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { loadAgents } from "./load-agents.ts";
 import { main } from "./main.ts";
 import { storeOf } from "./open-store.ts";
-import { DEFAULT_STORE, readHost, readPort, readStore } from "./settings.ts";
+import { DEFAULT_STORE, readStore } from "./settings.ts";
 
 let out = "";
 let err = "";
@@ -59,7 +59,7 @@ describe("commands", () => {
       {},
       '--port is "abc": expected a whole number from 0 to 65535. (config-invalid)',
     ],
-    ["a wrong variable", ["serve"], { HEDDLE_PORT: "70000" }, 'HEDDLE_PORT is "70000"'],
+    ["a wrong variable", ["serve"], { HEDDLE_PORT: "70000" }, "HEDDLE_PORT is 70000"],
     ["a wrong host", ["serve"], { HEDDLE_HOST: "a b" }, 'HEDDLE_HOST is "a b"'],
     ["a wrong store", ["serve"], { HEDDLE_STORE: "heddle.db" }, 'HEDDLE_STORE is "heddle.db": expected memory:'],
     ["a store without a file", ["serve", "--store", "sqlite:"], {}, '--store is "sqlite:": expected'],
@@ -85,14 +85,6 @@ describe("commands", () => {
 });
 
 describe("settings", () => {
-  test("flags win over the environment, and an empty variable is absent", () => {
-    expect(readPort("1", { HEDDLE_PORT: "2" })).toBe(1);
-    expect(readPort(undefined, { HEDDLE_PORT: "2" })).toBe(2);
-    expect(readPort(undefined, { HEDDLE_PORT: "" })).toBeUndefined();
-    expect(readHost("::1", { HEDDLE_HOST: "localhost" })).toBe("::1");
-    expect(readHost(undefined, {})).toBeUndefined();
-  });
-
   test("a store is kept in a file of this folder unless something else is said", () => {
     expect(readStore("memory:", { HEDDLE_STORE: "sqlite:x" })).toEqual({ setting: "--store", value: "memory:" });
     expect(readStore(undefined, { HEDDLE_STORE: "sqlite:x" })).toEqual({ setting: "HEDDLE_STORE", value: "sqlite:x" });
@@ -121,10 +113,6 @@ describe("settings", () => {
   test("a database is not called before it is needed", async () => {
     const store = await storeOf({ setting: "HEDDLE_STORE", value: "postgres://nobody@127.0.0.1:1/nothing" });
     await expect(store.close()).resolves.toBeUndefined();
-  });
-
-  test.each(["", "-1", "1.5", "0x10", "65536", " 1", "1e3", "٣"])("%j is no port", (value) => {
-    expect(() => readPort(value, {})).toThrow(expect.objectContaining({ code: "config-invalid" }));
   });
 });
 

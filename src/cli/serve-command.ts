@@ -1,55 +1,102 @@
 /**
- * `heddle serve`: loads agents from files, serves them, and closes cleanly when it is told to stop.
+ * `heddle serve`: collects agents, serves them, and closes cleanly when it is told to stop. What keeps it from starting
+ * is the user's to mend, so it ends with a sentence and exit code 2.
  */
 import { parseArgs } from "node:util";
+import { HeddleError } from "../protocol/index.ts";
 import { DEFAULT_HOST, DEFAULT_PORT, serve } from "../server/fastify/index.ts";
 import type { Served } from "../server/fastify/index.ts";
-import { loadAgents } from "./load-agents.ts";
+import type { Store } from "../store/index.ts";
+import { readConfiguration } from "./configuration.ts";
+import type { ReadConfiguration } from "./configuration.ts";
 import { storeOf } from "./open-store.ts";
-import { DEFAULT_STORE, readHost, readPort, readStore } from "./settings.ts";
+import { servedAgents } from "./served-agents.ts";
+import { DEFAULT_STORE, SETTINGS } from "./settings.ts";
 import type { Environment } from "./settings.ts";
+import { watchCommand } from "./watch-command.ts";
 
 const HELP = `Usage: heddle serve [agent.ts …] [options]
 
-Serves the agents that the files export: every export made by defineAgent.
+Serves the agents that the files export, every export made by defineAgent, and
+agents that run elsewhere. A model is served as "assistant" where OPENAI_MODEL is
+set together with OPENAI_API_KEY or OPENAI_BASE_URL.
 
 Options:
+  --agent N=URL  Serve an agent of any language that answers AG-UI at this address.
+                 May be repeated. Also HEDDLE_AGENTS
+  --forward-header H
+                 Pass this header of requests on to those agents. May be repeated;
+                 no header is passed on by itself. Also HEDDLE_FORWARD_HEADERS
   --port N       Port to listen on; 0 for any free one.
                  Default ${DEFAULT_PORT}, or the next free one. Also HEDDLE_PORT
   --host H       Host to listen on. Default ${DEFAULT_HOST}. Also HEDDLE_HOST
   --store S      Where the log is kept: memory:, sqlite:<file> or postgres://…
                  Default ${DEFAULT_STORE}. Also HEDDLE_STORE
-  --no-auth      Allow a host that others can reach. There is no authentication yet
+  --origin O     Origin of pages that may call, such as https://app.example. May be
+                 repeated. Default: pages of this machine. Also HEDDLE_ORIGINS
+  --no-auth      Allow a host that others can reach. There is no authentication yet.
+                 Also HEDDLE_NO_AUTH
+  --config F     Configuration file. Default heddle.config.ts, .js or .json
+  --watch        Start anew when an agent file or the configuration changes
   --help         Show this help
 
-Flags win over the environment.`;
+Flags win over the environment, the environment over heddle.config.<environment>.json
+(HEDDLE_ENV, else NODE_ENV), and that over the configuration file. Its settings:
+${Object.keys(SETTINGS)
+  .join(", ")
+  .replaceAll(/(.{1,78})(?: |$)/g, "  $1\n")}`;
+
+const OPTIONS = {
+  agent: { type: "string", multiple: true },
+  "forward-header": { type: "string", multiple: true },
+  port: { type: "string" },
+  host: { type: "string" },
+  store: { type: "string" },
+  origin: { type: "string", multiple: true },
+  "no-auth": { type: "boolean" },
+  config: { type: "string" },
+  watch: { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+} as const;
 
 /** Runs the command until SIGINT or SIGTERM. */
 export async function serveCommand(args: readonly string[], env: Environment): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      port: { type: "string" },
-      host: { type: "string" },
-      store: { type: "string" },
-      "no-auth": { type: "boolean" },
-      help: { type: "boolean", short: "h" },
-    },
-  });
+  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
   if (values.help === true) {
-    console.log(HELP);
+    console.log(HELP.trimEnd());
     return 0;
   }
-  const port = readPort(values.port, env);
-  const host = readHost(values.host, env);
-  const store = await storeOf(readStore(values.store, env));
+  const [, entry] = process.argv;
+  if (values.watch === true && entry !== undefined) {
+    return watchCommand(
+      entry,
+      args.filter((argument) => argument !== "--watch"),
+    );
+  }
+  const flags = {
+    port: values.port,
+    host: values.host,
+    store: values.store,
+    agents: values.agent,
+    origins: values.origin,
+    noAuth: values["no-auth"],
+    forwardHeaders: values["forward-header"],
+    files: positionals.length === 0 ? undefined : positionals,
+  };
+  const read = await readConfiguration({ flags, env, file: values.config, folder: process.cwd() });
+  const { settings, places } = read;
+  const setting = { setting: places["store"] ?? SETTINGS.store.variable, value: settings.store ?? DEFAULT_STORE };
+  return serveUntilStopped(read, await storeOf(setting), env);
+}
+
+async function serveUntilStopped({ settings }: ReadConfiguration, store: Store, env: Environment): Promise<number> {
+  const { files: _, agents: _remotes, store: _store, ...options } = settings;
   try {
-    const agents = await loadAgents(positionals);
+    const { agents, notes } = await servedAgents(settings, env);
     const stopped = stopSignal();
-    const server = await serve({ agents, port, host, store, noAuth: values["no-auth"] });
-    const names = agents.map(({ name }) => name);
-    console.log(readyLine(server, names));
+    const server = await started(() => serve({ ...options, agents, store }));
+    if (server === undefined) return 2;
+    console.log([readyLine(server, agents), ...notes].join("\n"));
     await stopped;
     await server.close();
   } finally {
@@ -58,8 +105,20 @@ export async function serveCommand(args: readonly string[], env: Environment): P
   return 0;
 }
 
-function readyLine({ url, moved }: Served, names: readonly string[]): string {
+/** Starts, or says why that is impossible: a port, a folder or a database that is not as it has to be. */
+async function started(start: () => Promise<Served>): Promise<Served | undefined> {
+  try {
+    return await start();
+  } catch (error) {
+    if (!(error instanceof HeddleError) || error.code === "config-invalid") throw error;
+    console.error(`heddle: ${error.message} (${error.code})`);
+    return undefined;
+  }
+}
+
+function readyLine({ url, moved }: Served, agents: readonly { readonly name: string }[]): string {
   const why = moved ? ` (port ${DEFAULT_PORT} is taken)` : "";
+  const names = agents.map(({ name }) => name);
   const what = names.length === 0 ? "without agents: name files that export some" : `with ${names.join(", ")}`;
   return `Heddle is ready at ${url}${why} ${what}`;
 }

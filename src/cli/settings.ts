@@ -1,33 +1,94 @@
 /**
- * Settings: flags over environment. An empty variable counts as absent; a wrong value stops the start with a sentence
- * that names it and says what was expected.
+ * The settings: one table of their names, their variables and what they may hold. An empty variable counts as absent; a
+ * wrong value stops the start with a sentence that names it and says what was expected.
  */
 import { HeddleError } from "../protocol/index.ts";
+import {
+  count,
+  flag,
+  headerName,
+  host,
+  hostHeader,
+  list,
+  milliseconds,
+  mounts,
+  origin,
+  port,
+  remoteAgents,
+  text,
+} from "./setting-kinds.ts";
+import type { Kind } from "./setting-kinds.ts";
 
 /** The environment that settings are read from. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The port that is asked for, or undefined. Throws `config-invalid`. */
-export function readPort(flag: string | undefined, env: Environment): number | undefined {
-  const found = find("--port", flag, "HEDDLE_PORT", env);
-  if (found === undefined) return undefined;
-  const port = /^\d{1,5}$/.test(found.value) ? Number(found.value) : Number.NaN;
-  if (port <= 65_535) return port;
-  throw wrongValue(found, "a whole number from 0 to 65535");
+/** Every setting: its variable, and its flag where it has one. Its key is its name in configuration files. */
+export const SETTINGS = {
+  /** Port to listen on. */
+  port: { variable: "HEDDLE_PORT", flag: "--port", kind: port },
+  /** Host to listen on. */
+  host: { variable: "HEDDLE_HOST", flag: "--host", kind: host },
+  /** Where the log is kept. */
+  store: { variable: "HEDDLE_STORE", flag: "--store", kind: text },
+  /** Whether a host that others can reach is allowed. */
+  noAuth: { variable: "HEDDLE_NO_AUTH", flag: "--no-auth", kind: flag },
+  /** Files that export agents. */
+  files: { variable: "HEDDLE_FILES", flag: "the files", kind: list(text) },
+  /** Agents that run elsewhere. */
+  agents: { variable: "HEDDLE_AGENTS", flag: "--agent", kind: remoteAgents },
+  /** Paths of their own for agents. */
+  mounts: { variable: "HEDDLE_MOUNTS", flag: undefined, kind: mounts },
+  /** Request headers to pass on to agents that run elsewhere. */
+  forwardHeaders: { variable: "HEDDLE_FORWARD_HEADERS", flag: "--forward-header", kind: list(headerName) },
+  /** Origins of pages that may call. */
+  origins: { variable: "HEDDLE_ORIGINS", flag: "--origin", kind: list(origin) },
+  /** Names that the server may be called by. */
+  hosts: { variable: "HEDDLE_HOSTS", flag: undefined, kind: list(hostHeader) },
+  /** How often an idle stream gets a comment. */
+  keepAliveMs: { variable: "HEDDLE_KEEP_ALIVE_MS", flag: undefined, kind: milliseconds },
+  /** How long a reader may take for what was written to it. */
+  stallMs: { variable: "HEDDLE_STALL_MS", flag: undefined, kind: milliseconds },
+  /** How long a run may be silent towards the store before it counts as lost. */
+  leaseMs: { variable: "HEDDLE_LEASE_MS", flag: undefined, kind: milliseconds },
+  /** How often leases are renewed. */
+  heartbeatMs: { variable: "HEDDLE_HEARTBEAT_MS", flag: undefined, kind: milliseconds },
+  /** How long an event waits for company on its way into the store. */
+  lingerMs: { variable: "HEDDLE_LINGER_MS", flag: undefined, kind: milliseconds },
+  /** How often lost runs are looked for. */
+  reapMs: { variable: "HEDDLE_REAP_MS", flag: undefined, kind: milliseconds },
+  /** How often viewers look into the store unasked. */
+  pollMs: { variable: "HEDDLE_POLL_MS", flag: undefined, kind: milliseconds },
+  /** How long a run that is stopped may take to end by itself. */
+  cancelGraceMs: { variable: "HEDDLE_CANCEL_GRACE_MS", flag: undefined, kind: milliseconds },
+  /** How long runs may take to end by themselves when the server stops. */
+  shutdownGraceMs: { variable: "HEDDLE_SHUTDOWN_GRACE_MS", flag: undefined, kind: milliseconds },
+  /** Largest event that an agent may send, as bytes of JSON. */
+  maxEventBytes: { variable: "HEDDLE_MAX_EVENT_BYTES", flag: undefined, kind: count },
+  /** Most events of one run. */
+  maxEventsPerRun: { variable: "HEDDLE_MAX_EVENTS_PER_RUN", flag: undefined, kind: count },
+  /** Most messages, calls, steps and subagents of a run that are open at a time. */
+  maxOpenItems: { variable: "HEDDLE_MAX_OPEN_ITEMS", flag: undefined, kind: count },
+  /** Whether a breach of AG-UI's rules of order ends a run instead of being repaired. */
+  strict: { variable: "HEDDLE_STRICT", flag: undefined, kind: flag },
+} as const satisfies Record<string, SettingEntry>;
+
+/** One row of the table. */
+export interface SettingEntry {
+  /** The variable. */
+  readonly variable: string;
+  /** The flag; undefined where there is none. */
+  readonly flag: string | undefined;
+  /** What it may hold. */
+  readonly kind: Kind<unknown>;
 }
 
-/** The host that is asked for, or undefined. Throws `config-invalid`. */
-export function readHost(flag: string | undefined, env: Environment): string | undefined {
-  const found = find("--host", flag, "HEDDLE_HOST", env);
-  if (found === undefined) return undefined;
-  if (/^[0-9A-Za-z.:_-]+$/.test(found.value)) return found.value;
-  throw wrongValue(found, "a host name or an IP address");
-}
+/** Name of a setting. */
+export type SettingName = keyof typeof SETTINGS;
 
-/** Where the log is kept. What it names is judged by whoever opens it. */
-export function readStore(flag: string | undefined, env: Environment): Setting {
-  return find("--store", flag, "HEDDLE_STORE", env) ?? { setting: "HEDDLE_STORE", value: DEFAULT_STORE };
-}
+/** What is set. */
+export type Configuration = {
+  readonly [N in SettingName]?: ReturnType<(typeof SETTINGS)[N]["kind"]["read"]>;
+};
 
 /** Where the log is kept where nothing else is said. */
 export const DEFAULT_STORE = "sqlite:heddle.db";
@@ -40,10 +101,11 @@ export interface Setting {
   readonly value: string;
 }
 
-function find(flagName: string, flag: string | undefined, name: string, env: Environment): Setting | undefined {
-  if (flag !== undefined) return { setting: flagName, value: flag };
-  const value = env[name];
-  return value === undefined || value === "" ? undefined : { setting: name, value };
+/** Where the log is kept, by flag or environment. What it names is judged by whoever opens it. */
+export function readStore(given: string | undefined, env: Environment): Setting {
+  const { flag: flagName, variable } = SETTINGS.store;
+  if (given !== undefined) return { setting: flagName, value: given };
+  return { setting: variable, value: env[variable] || DEFAULT_STORE };
 }
 
 /** The error for a setting that holds something else than expected. */

@@ -29,6 +29,8 @@ export const ERRORS = {
   "query-invalid": { status: 400 },
   /** The cursor is malformed, of another log, or beyond the end of this one. */
   "cursor-invalid": { status: 400 },
+  /** The request names a host that is not ours, or comes from a page that may not call. */
+  "origin-refused": { status: 403 },
   /** Nothing answers this method and path. */
   "route-unknown": { status: 404 },
   /** No agent of this name is served here. */
@@ -55,7 +57,7 @@ export const ERRORS = {
   "config-invalid": { status: 500 },
   /** The server cannot listen on this host and port. */
   "address-unavailable": { status: 500, retryable: true },
-  /** The events after the cursor were dropped by retention; the compacted run is what is left of them. */
+  /** What follows the cursor is not here any more: dropped by retention, or gone with the log that it belongs to. */
   "cursor-trimmed": { status: 410 },
   /** There is a thread of this id already. */
   "thread-exists": { status: 409 },

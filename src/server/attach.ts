@@ -1,40 +1,55 @@
 /**
- * Attaching: following a thread or one of its runs from a cursor.
+ * Attaching: following a branch, a run or a whole log, from a cursor, from the beginning, or from a prelude.
  *
  * What is asked for is checked once, at the beginning; from then on a viewer follows. What it has not taken stays in the
- * log, so a slow one costs no more than the chunk that it has, and never holds up the run.
+ * log, so a slow one costs no more than the chunk that it has, and never holds up the run. Where a cursor means nothing
+ * here any more, or the events behind it are gone, a prelude stands in for all of it: never a part.
  */
 import { HeddleError } from "../protocol/index.ts";
 import type { Event } from "../protocol/index.ts";
 import { formatCursor, readCursor } from "../store/index.ts";
 import type { RunInfo, Store, ThreadInfo, ThreadKey } from "../store/index.ts";
+import type { Encoding } from "./encoding.ts";
 import type { Hubs } from "./hubs.ts";
-import { WHOLE_THREAD, onlyRun } from "./view.ts";
-import type { Encoding } from "./view.ts";
+import { encodeOpening, openingOf, shownOpening } from "./opening.ts";
+import type { Opening } from "./opening.ts";
+import { showOf, shown } from "./show.ts";
+import type { RunAlias, Show, ShowOptions } from "./show.ts";
+import { WHOLE_THREAD, onlyBranch, onlyRun } from "./view.ts";
 import { Viewer } from "./viewer.ts";
 import type { Path } from "./viewer.ts";
 
-/** What to follow, and from where. */
-export interface AttachOptions {
+/** What to follow, from where, and how it is seen. */
+export interface AttachOptions extends Omit<ShowOptions, "names" | "alias"> {
   /** Cursor of the last event that the viewer has; absent, from the beginning. */
   readonly after?: string | undefined;
   /** Only this run, ending after its terminal event. */
   readonly runId?: string | undefined;
+  /** The branch of this run. Default: the thread's head. */
+  readonly head?: string | undefined;
+  /** The whole log, whatever branch: runs may interleave, and every event names its run. Default false. */
+  readonly all?: boolean | undefined;
   /** False ends at the newest event instead of waiting for more. Default true. */
-  readonly follow?: boolean;
+  readonly follow?: boolean | undefined;
+  /** What becomes of a cursor that is trimmed or of another log: a prelude in place of it all (default), or an error. */
+  readonly onGap?: "reset" | "error" | undefined;
+  /** The id that the run is shown under, with `runId`: what whoever asked for it calls it. Default: its own. */
+  readonly runAs?: string | undefined;
+  /** Begins with a prelude, for who has nothing and cannot take history as a stream. Default false. */
+  readonly prelude?: boolean | undefined;
   /** Aborts when the viewer is gone. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** One event of a log, as a viewer gets it. */
 export interface LoggedEvent {
-  /** Position in the log, from 1. */
+  /** Position in the log, from 1. Of a prelude: the position that it leads up to. */
   readonly seq: number;
-  /** The position as clients see it. */
-  readonly cursor: string;
+  /** The position as clients see it; undefined for all of a prelude but its last event. */
+  readonly cursor: string | undefined;
   /** The run that it belongs to. */
   readonly runId: string;
-  /** The event. */
+  /** The event, in its current form. */
   readonly event: Event;
 }
 
@@ -42,81 +57,168 @@ export interface LoggedEvent {
 export interface Attachment {
   /** True where the run has ended and nothing of it lies after the cursor. */
   readonly finished: boolean;
+  /** True where a prelude stands in for a cursor that means nothing here any more. */
+  readonly reset: boolean;
   /** The events, each with its cursor. */
   readonly events: AsyncIterable<LoggedEvent>;
   /** The same in a form for the wire, several events at a time. The bytes are shared with other viewers. */
   frames(encoding: Encoding): AsyncIterableIterator<Uint8Array>;
 }
 
+/** What an attachment is made of. */
+interface Sight {
+  readonly logId: string;
+  readonly show: Show;
+  readonly opening: Opening | undefined;
+  readonly viewer: Viewer;
+}
+
+/** An attachment with nothing in it. */
+export const NOTHING: Attachment = {
+  finished: false,
+  reset: false,
+  events: (async function* () {})(),
+  frames: () => (async function* () {})(),
+};
+
 /**
  * Checks thread, cursor and run, and opens the loop. Throws `thread-unknown`, `run-unknown`, `cursor-invalid`, and
- * `cursor-trimmed` where what is asked for is not all there any more.
+ * `cursor-trimmed` where what is asked for is not all there any more and no prelude is wanted.
  */
 export async function attach(store: Store, hubs: Hubs, key: ThreadKey, options: AttachOptions): Promise<Attachment> {
-  const { after, runId } = options;
   const thread = await store.thread(key);
   if (thread === undefined) throw unknownThread(key);
-  const afterSeq = after === undefined ? 0 : readCursor(after, thread);
-  const run = runId === undefined ? undefined : await knownRun(store, key, runId);
-  const path = pathOf(thread, run, afterSeq, options);
-  const view = (): Viewer => new Viewer(hubs, thread, path);
+  const { runId, head = thread.head, all = false, onGap = "reset" } = options;
+  const tip = runId ?? (all ? undefined : head);
+  const run = tip === undefined ? undefined : await knownRun(store, key, tip);
+  const begin = beginning(thread, runId === undefined ? undefined : run, options);
+  // The whole log has no prelude: its branches cannot be told as one.
+  if (begin.gap !== undefined && (onGap === "error" || run === undefined)) throw begin.gap;
+  const reset = begin.gap !== undefined;
+  const opening = run !== undefined && (reset || options.prelude === true) ? await openingOf(store, run) : undefined;
+  const afterSeq = opening?.seq ?? begin.afterSeq;
+  const path = await pathOf(store, thread, opening?.run ?? run, afterSeq, options);
+  const alias = aliasOf(options);
+  const show = showOf({ ...options, alias, names: all && runId === undefined });
+  const sight = (): Sight => ({ logId: thread.logId, show, opening, viewer: new Viewer(hubs, thread, path) });
   return {
-    finished: run?.end !== undefined && path.afterSeq >= path.untilSeq,
+    finished: runId !== undefined && run?.end !== undefined && opening === undefined && afterSeq >= path.untilSeq,
+    reset,
     get events() {
-      return eventsOf(view());
+      return eventsOf(sight());
     },
-    frames: (encoding) => framesOf(view(), encoding),
+    frames: (encoding) => framesOf(sight(), encoding),
   };
 }
 
-function pathOf(thread: ThreadInfo, run: RunInfo | undefined, afterSeq: number, options: AttachOptions): Path {
-  const { follow: live = true, signal } = options;
-  // Nothing of a run lies before its beginning.
-  const from = run === undefined ? afterSeq : Math.max(afterSeq, run.firstSeq - 1);
-  // The beginning of a log may have been dropped too.
-  readCursor(formatCursor(thread.logId, from), { ...thread, tail: Infinity });
-  const ended = run?.end === undefined ? Infinity : run.lastSeq;
-  return {
-    afterSeq: from,
-    untilSeq: live ? ended : Math.min(ended, thread.tail),
-    selection: run === undefined ? WHOLE_THREAD : onlyRun(run.runId),
-    runId: run?.runId,
-    signal,
-  };
+/** Where to begin, or why that is not possible. Throws where the cursor is none. */
+function beginning(
+  thread: ThreadInfo,
+  run: RunInfo | undefined,
+  { after }: AttachOptions,
+): { readonly afterSeq: number; readonly gap?: HeddleError } {
+  try {
+    const seen = after === undefined ? 0 : readCursor(after, { ...thread, floor: 0 });
+    // Nothing of a run lies before its beginning.
+    const afterSeq = run === undefined ? seen : Math.max(seen, run.firstSeq - 1);
+    // What comes next may have been dropped.
+    readCursor(formatCursor(thread.logId, afterSeq), { ...thread, tail: Infinity });
+    return { afterSeq };
+  } catch (error) {
+    const gap = error instanceof HeddleError ? gapOf(error) : undefined;
+    if (gap !== undefined) return { afterSeq: 0, gap };
+    throw error;
+  }
 }
 
-async function* eventsOf(viewer: Viewer): AsyncGenerator<LoggedEvent, void, undefined> {
-  for await (const { logId, events } of viewer) {
-    for (const { seq, runId, json } of events) {
-      const event: Event = JSON.parse(json);
-      yield { seq, cursor: formatCursor(logId, seq), runId, event };
+/** What a cursor that was good once is answered with; undefined for one that never was. */
+function gapOf(error: HeddleError): HeddleError | undefined {
+  const { code, details, message } = error;
+  if (code === "cursor-trimmed") return error;
+  const isForeign = code === "cursor-invalid" && "reason" in details && details.reason === "foreign";
+  return isForeign ? new HeddleError("cursor-trimmed", message, details, { cause: error }) : undefined;
+}
+
+function aliasOf({ runId, runAs }: AttachOptions): RunAlias | undefined {
+  return runId === undefined || runAs === undefined || runAs === runId ? undefined : { runId, shownAs: runAs };
+}
+
+async function pathOf(
+  store: Store,
+  thread: ThreadInfo,
+  run: RunInfo | undefined,
+  afterSeq: number,
+  { runId, follow: live = true, signal }: AttachOptions,
+): Promise<Path> {
+  const common = { afterSeq, signal };
+  if (run === undefined) {
+    const untilSeq = live ? Infinity : thread.tail;
+    return { ...common, untilSeq, selection: WHOLE_THREAD, knownSeq: Infinity, runId: undefined };
+  }
+  const newest = Math.max(thread.tail, run.lastSeq);
+  if (runId !== undefined) {
+    const ended = run.end === undefined ? Infinity : run.lastSeq;
+    const untilSeq = live ? ended : Math.min(ended, newest);
+    return { ...common, untilSeq, selection: onlyRun(runId), knownSeq: Infinity, runId };
+  }
+  const branch = (await store.branch(run)).map((each) => each.runId);
+  const untilSeq = live ? Infinity : newest;
+  return { ...common, untilSeq, selection: onlyBranch(run.runId, branch), knownSeq: newest, runId: undefined };
+}
+
+async function* eventsOf({ logId, show, opening, viewer }: Sight): AsyncGenerator<LoggedEvent, void, undefined> {
+  // Translations are for the wire: here events are what they are.
+  const inside = { ...show, current: true };
+  if (opening !== undefined) {
+    const { seq } = opening;
+    const seen = shownOpening(opening, inside);
+    for (const [index, { runId, json }] of seen.entries()) {
+      const cursor = index === seen.length - 1 ? formatCursor(logId, seq) : undefined;
+      yield { seq, cursor, runId, event: JSON.parse(json) };
+    }
+  }
+  for await (const { events } of viewer) {
+    for (const stored of events) {
+      const seen = shown(stored, inside);
+      if (seen === undefined) continue;
+      const event: Event = JSON.parse(seen.json);
+      yield { seq: seen.seq, cursor: formatCursor(logId, seen.seq), runId: seen.runId, event };
     }
   }
 }
 
 /** By hand as the viewer is: one that waits keeps hold of nothing. */
-function framesOf(viewer: Viewer, encoding: Encoding): AsyncIterableIterator<Uint8Array, undefined> {
+function framesOf(sight: Sight, encoding: Encoding): AsyncIterableIterator<Uint8Array, undefined> {
+  const { logId, show, viewer } = sight;
+  let { opening } = sight;
   return {
     [Symbol.asyncIterator]() {
       return this;
     },
     async next() {
+      if (opening !== undefined) {
+        const bytes = encodeOpening(opening, logId, encoding, show);
+        opening = undefined;
+        if (bytes.length > 0) return { done: false, value: bytes };
+      }
       for (;;) {
         const { done, value } = await viewer.next();
         if (done === true) return { done, value };
-        const bytes = value.encode(encoding);
+        const bytes = value.encode(encoding, show);
         // A form may have nothing to say about an event.
         if (bytes.length > 0) return { done: false, value: bytes };
       }
     },
     async return() {
+      opening = undefined;
       await viewer.return();
       return { done: true, value: undefined };
     },
   };
 }
 
-async function knownRun(store: Store, key: ThreadKey, runId: string): Promise<RunInfo> {
+/** The run. Throws `run-unknown`. */
+export async function knownRun(store: Store, key: ThreadKey, runId: string): Promise<RunInfo> {
   const run = await store.run({ ...key, runId });
   if (run !== undefined) return run;
   throw new HeddleError("run-unknown", "The thread has no such run.", { threadId: key.threadId, runId });

@@ -6,7 +6,11 @@
  */
 import { formatCursor } from "../store/index.ts";
 import type { StoredEvent } from "../store/index.ts";
-import type { Encoding, Selection } from "./view.ts";
+import type { Encoding } from "./encoding.ts";
+import { PLAIN, shown } from "./show.ts";
+import type { Show } from "./show.ts";
+import { startsOf } from "./view.ts";
+import type { RunStart, Selection } from "./view.ts";
 
 /** Most bytes of a chunk, unless a single event has more. */
 export const MAX_CHUNK_BYTES = 64 * 1024;
@@ -26,7 +30,8 @@ export class Chunk {
   #soleRun: string | null | undefined;
   #ends: ReadonlySet<string> | undefined;
   #parts: Map<string, Chunk> | undefined;
-  #bytes: Map<Encoding, Uint8Array> | undefined;
+  #starts: readonly RunStart[] | undefined;
+  #bytes: Map<Encoding, Map<string, Uint8Array>> | undefined;
 
   constructor(logId: string, throughSeq: number, events: readonly StoredEvent[]) {
     this.logId = logId;
@@ -42,7 +47,7 @@ export class Chunk {
     const known = this.#parts?.get(key);
     if (known !== undefined) return known;
     const events = this.events.filter(({ runId }) => runIds.has(runId));
-    const part = new Chunk(this.logId, this.throughSeq, events);
+    const part = events.length === this.events.length ? this : new Chunk(this.logId, this.throughSeq, events);
     this.#parts ??= new Map();
     this.#parts.set(key, part);
     return part;
@@ -62,16 +67,61 @@ export class Chunk {
     return this.#ends;
   }
 
+  /** The runs that start in here, in order. */
+  get starts(): readonly RunStart[] {
+    this.#starts ??= startsOf(this.events);
+    return this.#starts;
+  }
+
   /** The events in a form, as bytes that are shared: do not change them. */
-  encode(encoding: Encoding): Uint8Array {
-    const known = this.#bytes?.get(encoding);
-    if (known !== undefined) return known;
-    let text = "";
-    for (const event of this.events) text += encoding.encode(event, formatCursor(this.logId, event.seq));
-    const bytes = Buffer.from(text);
+  encode(encoding: Encoding, show: Show = PLAIN): Uint8Array {
     this.#bytes ??= new Map();
-    this.#bytes.set(encoding, bytes);
+    const shows = this.#bytes.get(encoding) ?? new Map<string, Uint8Array>();
+    this.#bytes.set(encoding, shows);
+    const bytes = shows.get(show.key) ?? this.#encode(encoding, show);
+    shows.set(show.key, bytes);
     return bytes;
+  }
+
+  #encode(encoding: Encoding, show: Show): Uint8Array {
+    const frames = new FrameWriter();
+    let hidden: string | undefined;
+    for (const event of this.events) {
+      const cursor = formatCursor(this.logId, event.seq);
+      const seen = shown(event, show);
+      hidden = seen === undefined ? cursor : undefined;
+      if (seen !== undefined) frames.add(encoding.encode(seen, cursor));
+    }
+    // What follows a hidden event moves the cursor past it; where nothing does, this has to.
+    if (hidden !== undefined) frames.add(encoding.moveCursor?.(hidden) ?? "");
+    return frames.bytes();
+  }
+}
+
+/** Puts frames of text or bytes together. */
+export class FrameWriter {
+  #text = "";
+  readonly #pieces: Uint8Array[] = [];
+
+  /** Adds a frame. */
+  add(frame: string | Uint8Array): void {
+    if (typeof frame === "string") this.#text += frame;
+    else {
+      this.#flush();
+      this.#pieces.push(frame);
+    }
+  }
+
+  /** All frames so far. */
+  bytes(): Uint8Array {
+    this.#flush();
+    const [only] = this.#pieces;
+    return only !== undefined && this.#pieces.length === 1 ? only : Buffer.concat(this.#pieces);
+  }
+
+  #flush(): void {
+    if (this.#text !== "") this.#pieces.push(Buffer.from(this.#text));
+    this.#text = "";
   }
 }
 

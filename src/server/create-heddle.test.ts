@@ -8,7 +8,7 @@ import { view } from "../stream/index.ts";
 import { DEFAULT_TENANT, SSE, createHeddle } from "./index.ts";
 import type { AttachOptions, Encoding, Heddle, HeddleOptions, LoggedEvent } from "./index.ts";
 
-const body = (runId = "r1", threadId = "t1"): object => ({ threadId, runId, messages: [] });
+const body = (runId = "r1", threadId = "t1"): object => ({ threadId, runId, messages: [], forwardedProps: { go: 1 } });
 
 const agentOf = (run: Agent["run"], name = "test"): Agent => defineAgent({ name, run });
 
@@ -42,7 +42,8 @@ describe("starting", () => {
     const done = Promise.withResolvers<void>();
     const heddle = createHeddle({ agents: [agentOf(() => done.resolve())] });
     const started = await heddle.start("test", body());
-    expect(started).toEqual({ threadId: "t1", runId: "r1", joined: false, warnings: [] });
+    const ids = { threadId: "t1", runId: "r1" };
+    expect(started).toEqual({ ...ids, run: ids, joined: false, peer: { version: "0.0.57" }, warnings: [] });
     await done.promise;
     const seen = await collect(heddle, { runId: "r1" });
     expect(seen.map(({ event }) => event.type)).toEqual(["RUN_STARTED", "RUN_FINISHED"]);
@@ -263,21 +264,21 @@ describe("failing and closing", () => {
     warning.mockRestore();
   });
 
-  test("closing cancels what runs and ends every viewer", async () => {
+  test("closing fails what does not end in time, and ends every viewer", async () => {
     const { agent } = gatedAgent();
-    const heddle = createHeddle({ agents: [agent] });
+    const heddle = createHeddle({ agents: [agent], shutdownGraceMs: 10, onError: () => undefined });
     await heddle.start("test", body());
     const viewers = [collect(heddle, { runId: "r1" }), collect(heddle)];
     await heddle.close();
     for (const seen of await Promise.all(viewers)) {
       expect(textOf(seen)).toBe("a");
-      expect(seen.at(-1)?.event).toMatchObject({ type: "RUN_FINISHED", outcome: { type: "cancelled" } });
+      expect(seen.at(-1)?.event).toMatchObject({ type: "RUN_ERROR", code: "server-closing" });
     }
   });
 });
 
 describe("closing waits", () => {
-  test("for a run that is just starting, which is then cancelled", async () => {
+  test("for a run that is just starting", async () => {
     const inner = memoryStore();
     const [reached, commit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const claim: Store["claim"] = async (request) => {
@@ -285,15 +286,14 @@ describe("closing waits", () => {
       await commit.promise;
       return inner.claim(request);
     };
-    const { agent } = gatedAgent();
-    const heddle = createHeddle({ store: { ...inner, claim }, agents: [agent] });
+    const heddle = createHeddle({ store: { ...inner, claim }, agents: [agentOf(() => {})] });
     const starting = heddle.start("test", body());
     await reached.promise;
     const closed = heddle.close();
     commit.resolve();
     await closed;
     expect((await starting).joined).toBe(false);
-    expect(await inner.run(keyOf("r1"))).toMatchObject({ status: "cancelled" });
+    expect(await inner.run(keyOf("r1"))).toMatchObject({ status: "finished" });
   });
 
   test("for what is still to be made of runs that have ended", async () => {

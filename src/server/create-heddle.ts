@@ -1,21 +1,28 @@
 /**
  * The server without a transport: agents, a log, runs and viewers.
  *
- * A run is started by a body that is judged here, and goes on to its end whoever watches. Authentication, history,
- * branches and cancelling by a client are not here yet: every thread belongs to one tenant, and runs follow one another.
+ * A run is started by a body that is judged here, and goes on to its end whoever watches, unless somebody stops it.
+ * Authentication and branches by what is posted are not here yet: every thread belongs to one tenant.
  */
 import type { Agent } from "../agent/index.ts";
-import { HeddleError, parseRunInput } from "../protocol/index.ts";
-import { normaliseRunInput } from "../protocol/dialects/index.ts";
+import { HeddleError } from "../protocol/index.ts";
+import type { AgentCapabilities } from "../protocol/index.ts";
 import { Committer, memoryStore, settleLeftovers } from "../store/index.ts";
-import type { Store } from "../store/index.ts";
-import { attach } from "./attach.ts";
+import type { RunInfo, Store, ThreadKey } from "../store/index.ts";
+import { NOTHING, attach, knownRun } from "./attach.ts";
 import type { AttachOptions, Attachment } from "./attach.ts";
+import { checkHealth } from "./check-health.ts";
+import type { Health } from "./check-health.ts";
 import { Errands } from "./errands.ts";
 import { Hubs } from "./hubs.ts";
+import { DEFAULT_LIMITS } from "./run-limits.ts";
+import type { RunLimits } from "./run-limits.ts";
+import { readRunBody, readThreadId } from "./read-run-body.ts";
 import { Reaper } from "./reaper.ts";
 import { Runs, serverClosing } from "./runs.ts";
-import type { RunErrorReporter, StartedRun } from "./runs.ts";
+import type { RepairReporter, RunErrorReporter, StartOptions, StartedRun } from "./runs.ts";
+import type { ShowOptions } from "./show.ts";
+import { within } from "./within.ts";
 
 /** Whose threads these are as long as nobody is asked who they are. */
 export const DEFAULT_TENANT = "default";
@@ -36,26 +43,61 @@ export interface HeddleOptions {
   readonly reapMs?: number;
   /** How often viewers look into the store although nothing hinted at news. Default 5,000. */
   readonly pollMs?: number;
+  /** How long a run that is stopped may take to end by itself before it is ended from outside. Default 1,000. */
+  readonly cancelGraceMs?: number;
+  /** How long runs may take to end by themselves when the server stops; then they fail as `server-closing`. Default 5,000. */
+  readonly shutdownGraceMs?: number;
+  /** Largest event that an agent may send, as bytes of JSON. Default 1 MiB. */
+  readonly maxEventBytes?: number;
+  /** Most events of one run. Default 1,000,000. */
+  readonly maxEventsPerRun?: number;
+  /** Most messages, calls, steps and subagents of a run that are open at a time. Default 10,000. */
+  readonly maxOpenItems?: number;
+  /** Whether a breach of AG-UI's rules of order ends a run. Default false: it is repaired. */
+  readonly strict?: boolean;
+  /** Told what had to be put right in the events of an agent. Default: nobody; repairs are counted. */
+  readonly onRepair?: RepairReporter;
   /** Told what went wrong in a run, with the stack that viewers do not see. Default: a warning of the process. */
   readonly onError?: RunErrorReporter;
   /** Told of what went wrong on the side, and of what is being tried again. Default: a warning of the process. */
   readonly onTrouble?: (error: unknown) => void;
 }
 
+/** How somebody connects. */
+export interface ConnectOptions extends Omit<ShowOptions, "names" | "alias"> {
+  /** Aborts when the viewer is gone. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** A server that knows no transport. */
 export interface Heddle {
   /** The agents that can be run. */
   readonly agents: readonly Agent[];
+  /** Whether it was told to stop. */
+  readonly closing: boolean;
   /** Opens the store and ends runs that were left behind. The other methods do so themselves where it was not done. */
   open(): Promise<void>;
   /**
    * Starts a run from a body that nobody has judged yet, or joins the run that has its thread and run id.
    * Resolves when the run's first event is in the log.
    */
-  start(agentName: string, body: unknown): Promise<StartedRun>;
-  /** Follows a thread, or one of its runs. */
+  start(agentName: string, body: unknown, options?: StartOptions): Promise<StartedRun>;
+  /** Follows a branch of a thread, one of its runs, or its whole log. */
   attach(threadId: string, options?: AttachOptions): Promise<Attachment>;
-  /** Takes no more runs, stops those under way, and ends every attachment at its newest event. */
+  /**
+   * Where a thread stands, for a client that has nothing: a prelude of its head, and then live to the end of that run. An
+   * idle thread is told as a closed run; one that does not exist gives nothing.
+   */
+  connect(agentName: string, body: unknown, options?: ConnectOptions): Promise<Attachment>;
+  /** Stops a run wherever it is executed, and answers how it ended; one that has ended stays as it is. */
+  cancel(threadId: string, runId: string): Promise<RunInfo>;
+  /** What is known of a run. Throws `run-unknown`. */
+  run(threadId: string, runId: string): Promise<RunInfo>;
+  /** What an agent can do here, in AG-UI's shape. Throws `agent-unknown`. */
+  capabilities(agentName: string): AgentCapabilities;
+  /** How the server is. Never rejects. */
+  health(): Promise<Health>;
+  /** Takes no more runs, ends those under way, and ends every attachment at its newest event. */
   stop(): Promise<void>;
   /** Stops, gives viewers a second to take what is left for them, and ends everything, the store too if it is our own. */
   close(): Promise<void>;
@@ -65,80 +107,138 @@ export interface Heddle {
 const CLOSE_GRACE_MS = 1000;
 
 /** Makes a server. Throws `config-invalid` where two agents have one name. */
-export function createHeddle(options: HeddleOptions): Heddle {
-  const agents = byName(options.agents);
-  const { store = memoryStore(), leaseMs = 15_000, pollMs = 5000, onError = warn, onTrouble = warnOf } = options;
-  const { heartbeatMs = Math.min(5000, leaseMs / 3), lingerMs = 10, reapMs = leaseMs / 3 } = options;
-  const errands = new Errands(onTrouble);
-  const committer = new Committer(store, { heartbeatMs, lingerMs, onTrouble });
-  const hubs = new Hubs(store, { pollMs, onTrouble });
-  const runs = new Runs({ store, committer, hubs, errands, leaseMs, onError });
-  const reaper = new Reaper(store, errands, { everyMs: reapMs, leaseMs });
-  let accepting = true;
-  let opened: Promise<void> | undefined;
+export const createHeddle = (options: HeddleOptions): Heddle => new Server(options);
 
-  const open = async (): Promise<void> => {
-    await store.open();
-    await reaper.start();
-    errands.run(() => settleLeftovers(store));
-  };
+class Server implements Heddle {
+  readonly agents: readonly Agent[];
+  readonly #byName: ReadonlyMap<string, Agent>;
+  readonly #store: Store;
+  readonly #ownsStore: boolean;
+  readonly #errands: Errands;
+  readonly #committer: Committer;
+  readonly #hubs: Hubs;
+  readonly #runs: Runs;
+  readonly #reaper: Reaper;
+  readonly #shutdownGraceMs: number;
+  #accepting = true;
+  #opened: Promise<void> | undefined;
 
-  const heddle: Heddle = {
-    agents: [...agents.values()],
+  constructor(options: HeddleOptions) {
+    const { store = memoryStore(), leaseMs = 15_000, pollMs = 5000, onError = warn, onTrouble = warnOf } = options;
+    const { heartbeatMs = Math.min(5000, leaseMs / 3), lingerMs = 10, reapMs = leaseMs / 3 } = options;
+    const { cancelGraceMs = 1000, strict = false, onRepair = () => undefined } = options;
+    this.#shutdownGraceMs = options.shutdownGraceMs ?? 5000;
+    this.#byName = byName(options.agents);
+    this.agents = [...this.#byName.values()];
+    this.#store = store;
+    this.#ownsStore = options.store === undefined;
+    const errands = (this.#errands = new Errands(onTrouble));
+    const committer = (this.#committer = new Committer(store, { heartbeatMs, lingerMs, onTrouble }));
+    const hubs = (this.#hubs = new Hubs(store, { pollMs, onTrouble }));
+    const parts = { store, committer, hubs, errands, leaseMs, cancelGraceMs, strict, onError, onRepair };
+    this.#runs = new Runs({ ...parts, limits: limitsOf(options) });
+    this.#reaper = new Reaper(store, errands, { everyMs: reapMs, leaseMs });
+  }
 
-    open() {
-      // What failed once may succeed later.
-      opened ??= open().catch((error: unknown) => {
-        opened = undefined;
-        throw error;
-      });
-      return opened;
-    },
+  get closing(): boolean {
+    return !this.#accepting;
+  }
 
-    async start(agentName, body) {
-      if (!accepting) throw serverClosing();
-      const agent = agents.get(agentName);
-      if (agent === undefined) throw unknownAgent(agentName, agents);
-      const normalised = normaliseRunInput(body);
-      const { value: input, warnings: removed } = parseRunInput(normalised.value);
-      const warnings = [...normalised.warnings, ...removed];
-      checkId("/threadId", input.threadId);
-      checkId("/runId", input.runId);
-      await heddle.open();
-      const { joined } = await runs.start(DEFAULT_TENANT, agent, input);
-      return { threadId: input.threadId, runId: input.runId, joined, warnings };
-    },
+  open(): Promise<void> {
+    // What failed once may succeed later.
+    this.#opened ??= this.#open().catch((error: unknown) => {
+      this.#opened = undefined;
+      throw error;
+    });
+    return this.#opened;
+  }
 
-    async attach(threadId, attachOptions = {}) {
-      await heddle.open();
-      return attach(store, hubs, { tenant: DEFAULT_TENANT, threadId }, attachOptions);
-    },
+  async #open(): Promise<void> {
+    await this.#store.open();
+    await this.#reaper.start();
+    this.#errands.run(() => settleLeftovers(this.#store));
+  }
 
-    async stop() {
-      accepting = false;
-      reaper.stop();
-      await runs.stopAll();
-      hubs.end();
-    },
+  async start(agentName: string, body: unknown, options: StartOptions = {}): Promise<StartedRun> {
+    if (!this.#accepting) throw serverClosing();
+    const agent = this.#agent(agentName);
+    const { input, peer, warnings } = readRunBody(body);
+    const { threadId, runId } = input;
+    await this.open();
+    const began = await this.#runs.start(DEFAULT_TENANT, agent, input, options);
+    const told = [...warnings, ...began.warnings];
+    return { threadId, runId, run: { threadId, runId: began.runId }, joined: began.joined, peer, warnings: told };
+  }
 
-    async close() {
-      await heddle.stop();
-      await withinGrace(hubs.left());
-      await errands.done();
-      await committer.close();
-      if (options.store === undefined) await store.close();
-    },
-  };
-  return heddle;
+  async attach(threadId: string, options: AttachOptions = {}): Promise<Attachment> {
+    await this.open();
+    const { runId, signal } = options;
+    const attachment = await attach(this.#store, this.#hubs, keyOf(threadId), options);
+    if (runId !== undefined && signal !== undefined) this.#runs.watch({ ...keyOf(threadId), runId }, signal);
+    return attachment;
+  }
+
+  async connect(agentName: string, body: unknown, options: ConnectOptions = {}): Promise<Attachment> {
+    this.#agent(agentName);
+    const { threadId, peer } = readThreadId(body);
+    await this.open();
+    const thread = await this.#store.thread(keyOf(threadId));
+    if (thread?.head === undefined) return NOTHING;
+    return this.attach(threadId, { peer, ...options, runId: thread.head, prelude: true });
+  }
+
+  async cancel(threadId: string, runId: string): Promise<RunInfo> {
+    await this.open();
+    return this.#runs.cancel({ ...keyOf(threadId), runId });
+  }
+
+  async run(threadId: string, runId: string): Promise<RunInfo> {
+    await this.open();
+    return knownRun(this.#store, keyOf(threadId), runId);
+  }
+
+  capabilities(agentName: string): AgentCapabilities {
+    const { capabilities } = this.#agent(agentName);
+    return { ...capabilities, transport: { ...capabilities.transport, streaming: true, resumable: true } };
+  }
+
+  async health(): Promise<Health> {
+    const store = await checkHealth(this.#store);
+    const { size: runs, repairs } = this.#runs;
+    return { ready: this.#accepting && store === "ok", store, runs, viewers: this.#hubs.viewers, repairs };
+  }
+
+  async stop(): Promise<void> {
+    this.#accepting = false;
+    this.#reaper.stop();
+    await this.#runs.stopAll(this.#shutdownGraceMs);
+    this.#hubs.end();
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    await within(CLOSE_GRACE_MS, this.#hubs.left());
+    await this.#errands.done();
+    await this.#committer.close();
+    if (this.#ownsStore) await this.#store.close();
+  }
+
+  #agent(agentName: string): Agent {
+    const agent = this.#byName.get(agentName);
+    if (agent !== undefined) return agent;
+    const names = [...this.#byName.keys()];
+    const known = names.length === 0 ? "none is" : `these are: ${names.join(", ")}`;
+    throw new HeddleError("agent-unknown", `No agent of this name is served here; ${known}.`, { agent: agentName });
+  }
 }
 
-/** Waits for something, but not for ever. */
-async function withinGrace(done: Promise<void>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, CLOSE_GRACE_MS);
-  await Promise.race([done, promise]);
-  clearTimeout(timer);
-}
+const keyOf = (threadId: string): ThreadKey => ({ tenant: DEFAULT_TENANT, threadId });
+
+const limitsOf = (options: HeddleOptions): RunLimits => ({
+  maxEventBytes: options.maxEventBytes ?? DEFAULT_LIMITS.maxEventBytes,
+  maxEvents: options.maxEventsPerRun ?? DEFAULT_LIMITS.maxEvents,
+  maxOpen: options.maxOpenItems ?? DEFAULT_LIMITS.maxOpen,
+});
 
 const causeOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
 
@@ -161,25 +261,4 @@ function byName(agents: readonly Agent[]): ReadonlyMap<string, Agent> {
     named.set(name, agent);
   }
   return named;
-}
-
-function unknownAgent(agentName: string, agents: ReadonlyMap<string, Agent>): HeddleError {
-  const names = [...agents.keys()];
-  const known = names.length === 0 ? "none is" : `these are: ${names.join(", ")}`;
-  return new HeddleError("agent-unknown", `No agent of this name is served here; ${known}.`, { agent: agentName });
-}
-
-/** Longest thread or run id. */
-const MAX_ID_CHARS = 256;
-
-/** Ids stand in paths and headers: what could not be named there again is refused before a run has it. */
-function checkId(path: string, id: string): void {
-  if (id !== "" && id !== "." && id !== ".." && id.length <= MAX_ID_CHARS && id.isWellFormed()) return;
-  const expected = `1 to ${MAX_ID_CHARS} characters of well-formed text, and not "." or ".."`;
-  const received = id.length > 60 ? `${id.length} characters` : JSON.stringify(id);
-  throw new HeddleError("input-invalid", `Expected ${expected} at ${path}, received ${received}.`, {
-    path,
-    expected,
-    received,
-  });
 }

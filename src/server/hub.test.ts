@@ -7,7 +7,8 @@ import { attach } from "./attach.ts";
 import type { LoggedEvent } from "./attach.ts";
 import { Hub, RING_BYTES, RING_EVENTS } from "./hub.ts";
 import { Hubs } from "./hubs.ts";
-import { SSE, WHOLE_THREAD, onlyRun } from "./view.ts";
+import { SSE } from "./encoding.ts";
+import { WHOLE_THREAD, onlyRun } from "./view.ts";
 
 const KEY: ThreadKey = { tenant: "acme", threadId: "t1" };
 const SCALE = Number(process.env["HEDDLE_TEST_SCALE"] ?? 1);
@@ -265,8 +266,9 @@ describe("reading the store", () => {
     await store.settle({ ...KEY, runId: "r1" }, { snapshot: { runId: "r1", seq: 2, events: [] }, compacted: [] });
     await store.trim(Infinity);
     const hubs = new Hubs(store, { pollMs: 60_000, onTrouble: fail });
-    await expect(attach(store, hubs, KEY, {})).rejects.toMatchObject({ code: "cursor-trimmed" });
-    await expect(attach(store, hubs, KEY, { runId: "r1" })).rejects.toMatchObject({ code: "cursor-trimmed" });
+    for (const options of [{ all: true }, { onGap: "error" }, { runId: "r1", onGap: "error" }] as const) {
+      await expect(attach(store, hubs, KEY, options)).rejects.toMatchObject({ code: "cursor-trimmed" });
+    }
     const { events } = await attach(store, hubs, KEY, { runId: "r2" });
     const seen: number[] = [];
     for await (const { seq } of events) seen.push(seq);
@@ -387,7 +389,7 @@ describe("any number of viewers", () => {
             } else if (each.type === "attach") {
               const { tail, logId } = await threadOf(inner);
               const after = Math.floor(each.place * tail);
-              const options = { after: formatCursor(logId, after), runId: each.run };
+              const options = { after: formatCursor(logId, after), runId: each.run, all: each.run === undefined };
               const { events } = await attach(inner, hubs[each.hub], KEY, options);
               followers.push(new Follower(inner, after, each.run, events));
             } else {

@@ -95,20 +95,25 @@ export class Hub {
     return (this.#chunks[index - 1]?.throughSeq ?? this.#base) + 1;
   }
 
-  /** Reads what comes after a seq. Those who ask for the same at the same time share one read. */
-  page(afterSeq: number, selection: Selection): Promise<Chunk> {
-    const name = `${afterSeq} ${selection.key}`;
+  /** Reads what comes after a seq, up to another. Those who ask for the same at the same time share one read. */
+  page(afterSeq: number, selection: Selection, throughSeq = Infinity): Promise<Chunk> {
+    const name = `${afterSeq} ${throughSeq} ${selection.key}`;
     const underWay = this.#reads.get(name);
     if (underWay !== undefined) return underWay;
-    const read = this.#read(afterSeq, selection).finally(() => this.#reads.delete(name));
+    const read = this.#read(afterSeq, selection, throughSeq).finally(() => this.#reads.delete(name));
     this.#reads.set(name, read);
     return read;
   }
 
-  async #read(afterSeq: number, { runIds }: Selection): Promise<Chunk> {
+  async #read(afterSeq: number, { runIds }: Selection, throughSeq: number): Promise<Chunk> {
     const limit = this.#worth(MAX_CHUNK_BYTES, MAX_PAGE_EVENTS);
     const known = this.#tail;
-    const page = await this.#store.read(this.key, { afterSeq, limit, ...(runIds && { runIds: [...runIds] }) });
+    const page = await this.#store.read(this.key, {
+      afterSeq,
+      limit,
+      ...(throughSeq < Infinity && { throughSeq }),
+      ...(runIds && { runIds: [...runIds] }),
+    });
     if (page.tail < known) throw replaced(this.key);
     this.heard(page.tail);
     const [first] = pieces(page.events, MAX_PAGE_EVENTS);

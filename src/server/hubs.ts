@@ -46,6 +46,11 @@ export class Hubs {
     return this.#places.size;
   }
 
+  /** How many follow. */
+  get viewers(): number {
+    return this.#viewers;
+  }
+
   /** The hub of a thread, for somebody who follows it. Every call is answered by one `unfollow`. */
   follow(thread: ThreadInfo): Hub {
     const hub = this.#join(thread);

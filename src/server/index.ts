@@ -1,10 +1,12 @@
 /**
- * `heddle/server`: who listens, without any transport. Starts runs and lets viewers attach to them.
+ * `heddle/server`: who listens, without any transport. Starts and stops runs, and lets viewers attach to them.
  * `heddle/server/fastify` puts it on HTTP.
  */
 export { DEFAULT_TENANT, createHeddle } from "./create-heddle.ts";
-export type { Heddle, HeddleOptions } from "./create-heddle.ts";
+export type { ConnectOptions, Heddle, HeddleOptions } from "./create-heddle.ts";
 export type { AttachOptions, Attachment, LoggedEvent } from "./attach.ts";
-export type { Run, RunErrorReporter, StartedRun } from "./runs.ts";
-export { SSE } from "./view.ts";
-export type { Encoding } from "./view.ts";
+export type { Health } from "./check-health.ts";
+export { PROTOBUF, SSE } from "./encoding.ts";
+export type { Encoding } from "./encoding.ts";
+export type { RepairReporter, Run, RunErrorReporter, StartOptions, StartedRun } from "./runs.ts";
+export type { ShowOptions } from "./show.ts";

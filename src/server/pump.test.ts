@@ -66,6 +66,19 @@ describe("what an agent says is logged", () => {
     expect(faults).toHaveLength(1);
   });
 
+  test("and closed in the name of whoever opened it, also where a message of that id is another's", async () => {
+    const events: readonly Event[] = [
+      { type: "TOOL_CALL_START", toolCallId: "m1", toolCallName: "f", subagentRunId: "s1" },
+      { type: "TOOL_CALL_END", toolCallId: "m1", subagentRunId: "s1" },
+      { type: "TEXT_MESSAGE_START", messageId: "m1", role: "assistant", subagentRunId: "s2" },
+    ];
+    const { logged } = await pumped(saying(events, new Error("boom")));
+    expect(logged.slice(-2)).toMatchObject([
+      { type: "TEXT_MESSAGE_END", messageId: "m1", subagentRunId: "s2" },
+      { type: "RUN_ERROR", message: "boom", code: "agent-failed" },
+    ]);
+  });
+
   test("up to its end, whatever it says afterwards", async () => {
     const { logged, faults } = await pumped(saying([FINISHED, ...TEXT]));
     expect(logged).toEqual([STARTED, FINISHED]);

@@ -2,17 +2,20 @@
  * The way from an agent into the log: every event is judged and committed, whether or not somebody watches.
  *
  * It waits for nothing but the log. A run always ends with a terminal event of its own kind: an agent that breaks the
- * order of events, or stops without an end, is closed and told apart by the code of its RUN_ERROR.
+ * order of events, says too much, or stops without an end, is closed and told apart by the code of its RUN_ERROR.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { HeddleError } from "../protocol/index.ts";
-import type { Event } from "../protocol/index.ts";
-import { closingEvents } from "../store/index.ts";
+import { HeddleError, parseEvent } from "../protocol/index.ts";
+import type { Event, EventType } from "../protocol/index.ts";
 import type { RunWriter } from "../store/index.ts";
-import { prelude } from "../stream/index.ts";
+import { createRepairState, repairEnd } from "../stream/repair/index.ts";
+import { asError } from "./as-error.ts";
+import { detachEvent } from "./detach-event.ts";
+import { DEFAULT_LIMITS, EVENTS_PER_TURN, tooMuch } from "./run-limits.ts";
+import type { RunLimits } from "./run-limits.ts";
 
-/** After so many events the rest of the process has a turn: a fast agent must not starve its viewers. */
-const EVENTS_PER_TURN = 64;
+/** Longest message of a failure that is logged. */
+const MAX_MESSAGE_CHARS = 2000;
 
 /**
  * Writes a run's events as they come. Resolves when the run has ended in the log; rejects where the writer lost it.
@@ -22,9 +25,10 @@ export async function pump(
   writer: RunWriter,
   events: AsyncIterable<Event>,
   onFault: (error: unknown) => void,
+  limits: RunLimits = DEFAULT_LIMITS,
 ): Promise<void> {
   try {
-    await writeAll(writer, events);
+    await writeAll(writer, events, limits);
   } catch (error) {
     // Where the writer is lost this rejects, with the cause of the loss.
     if (writer.over) await writer.flush();
@@ -34,24 +38,52 @@ export async function pump(
   await writer.flush();
 }
 
-async function writeAll(writer: RunWriter, events: AsyncIterable<Event>): Promise<void> {
+async function writeAll(writer: RunWriter, events: AsyncIterable<Event>, limits: RunLimits): Promise<void> {
+  const { maxEventBytes, maxEvents, maxOpen } = limits;
   let count = 0;
-  for await (const event of events) {
+  let open = 0;
+  for await (const said of events) {
+    const { value: event } = parseEvent(detachEvent(said, maxEventBytes));
+    if (event === undefined) continue;
+    // The end is not held against a run.
+    if (++count > maxEvents && !isTerminal(event)) throw tooMuch("events of a run", maxEvents, count);
     const room = writer.write(event);
+    open += OPENS[event.type] ?? 0;
+    if (open > maxOpen) throw tooMuch("open items of a run", maxOpen, open);
     if (room !== undefined) await room;
-    count += 1;
     if (count % EVENTS_PER_TURN === 0) await nextTurn();
   }
   if (!writer.over) throw withoutEnd(writer);
 }
 
-/** What closes a run that the agent cannot go on with. */
+const isTerminal = ({ type }: Event): boolean => type === "RUN_FINISHED" || type === "RUN_ERROR";
+
+/** What an event that the rules allow does to the number of open items. */
+const OPENS: Readonly<Partial<Record<EventType, 1 | -1>>> = {
+  TEXT_MESSAGE_START: 1,
+  TEXT_MESSAGE_END: -1,
+  REASONING_START: 1,
+  REASONING_END: -1,
+  REASONING_MESSAGE_START: 1,
+  REASONING_MESSAGE_END: -1,
+  TOOL_CALL_START: 1,
+  TOOL_CALL_END: -1,
+  STEP_STARTED: 1,
+  STEP_FINISHED: -1,
+  SUBAGENT_STARTED: 1,
+  SUBAGENT_FINISHED: -1,
+  SUBAGENT_ERROR: -1,
+};
+
+/** What closes a run that the agent cannot go on with: all that the verifier of the log holds open. */
 function failing({ state }: RunWriter, error: unknown): readonly Event[] {
   const timestamp = Date.now();
-  const message = error instanceof Error ? error.message : String(error);
+  const message = asError(error).message.slice(0, MAX_MESSAGE_CHARS);
   const code = error instanceof HeddleError ? error.code : "agent-failed";
-  return closingEvents(prelude(state), "worker-lost", timestamp).map((event) =>
-    event.type === "RUN_ERROR" ? { type: "RUN_ERROR", message, code, timestamp } : event,
+  // A copy: the writer goes on with its own when it gets these.
+  const closing = { ...createRepairState(), verified: structuredClone(state.verify) };
+  return repairEnd(closing).events.map((event) =>
+    event.type === "RUN_ERROR" ? { type: "RUN_ERROR", message, code, timestamp } : { ...event, timestamp },
   );
 }
 

@@ -2,32 +2,57 @@
  * Runs: started once, and then on their own.
  *
  * A run begins with a claim, which commits its RUN_STARTED; from then on the log knows it, and so does everybody else. It
- * is executed here, under a lease; what is asked about it is asked the log, so a run of another process is followed and
- * joined like one of ours. For now a run continues the thread's head, and a thread has one run at a time.
+ * is executed here, under a lease; what is asked about it is asked the log, so a run of another process is followed,
+ * joined and stopped like one of ours. A branch has one run at a time.
  */
 import { runAgent } from "../agent/index.ts";
 import type { Agent } from "../agent/index.ts";
 import { HeddleError, METADATA_KEY } from "../protocol/index.ts";
 import type { Event, RunAgentInput, Warning } from "../protocol/index.ts";
-import { endRun, foldBranch, settleRun } from "../store/index.ts";
-import type { ClaimResult, Committer, RunInfo, RunKey, RunWriter, Store, ThreadInfo } from "../store/index.ts";
-import { createPreludeState, stepPrelude } from "../stream/index.ts";
+import type { Peer } from "../protocol/dialects/index.ts";
+import { endRun, settleRun } from "../store/index.ts";
+import type { ClaimResult, Committer, RunInfo, RunKey, RunWriter, Store, ThreadKey } from "../store/index.ts";
+import { stepPrelude } from "../stream/index.ts";
 import type { PreludeState } from "../stream/index.ts";
+import type { Repair } from "../stream/repair/index.ts";
+import { knownRun } from "./attach.ts";
+import { asError } from "./as-error.ts";
+import { awaitEnd } from "./await-end.ts";
 import type { Errands } from "./errands.ts";
 import type { Hub } from "./hub.ts";
 import type { Hubs } from "./hubs.ts";
+import { ingesting } from "./ingest.ts";
+import { LiveRuns } from "./live-runs.ts";
+import { meantRun } from "./meant-run.ts";
+import { busy, prepareRun } from "./prepare-run.ts";
+import type { RunPlan } from "./prepare-run.ts";
 import { pump } from "./pump.ts";
+import type { RunLimits } from "./run-limits.ts";
+import { repairLog } from "./repair-log.ts";
+import { checkSameRun } from "./same-run.ts";
+import { StopWatch } from "./stop-watch.ts";
+import { within } from "./within.ts";
 
 /** What starting or joining a run gives. */
 export interface StartedRun {
   /** The thread. */
   readonly threadId: string;
-  /** The run. */
+  /** The run, by the id that was asked for. */
   readonly runId: string;
-  /** True where the run was there already. */
+  /** The run in the log. */
+  readonly run: { readonly threadId: string; readonly runId: string };
+  /** True where the run was there already: nothing was started. */
   readonly joined: boolean;
-  /** What was translated in the input, or taken out of it because AG-UI does not describe it. */
+  /** Who asked, as far as the input tells: its version decides how events are shown to it. */
+  readonly peer: Peer;
+  /** What was translated in the input, taken out of it because AG-UI does not describe it, or does not count. */
   readonly warnings: readonly Warning[];
+}
+
+/** How a run is started. */
+export interface StartOptions {
+  /** `cancel` stops the run when the last one who attached to it with a signal is gone. Default: it goes on. */
+  readonly onDisconnect?: "cancel" | undefined;
 }
 
 /** One run that is executed here. */
@@ -41,6 +66,9 @@ export interface Run {
 /** Told what went wrong in a run, apart from what its viewers see. */
 export type RunErrorReporter = (error: unknown, run: Run) => void;
 
+/** Told what had to be put right in the events of an agent. */
+export type RepairReporter = (repair: Repair, run: Run) => void;
+
 /** What runs are made of. */
 export interface RunsParts {
   /** The log. */
@@ -53,110 +81,145 @@ export interface RunsParts {
   readonly errands: Errands;
   /** How long a lease holds. */
   readonly leaseMs: number;
+  /** How long a run that is stopped may take to end by itself. */
+  readonly cancelGraceMs: number;
+  /** How much a run may say. */
+  readonly limits: RunLimits;
+  /** Whether a breach of the rules of order ends a run instead of being repaired. */
+  readonly strict: boolean;
   /** Told what went wrong in a run. */
   readonly onError: RunErrorReporter;
+  /** Told what had to be put right. */
+  readonly onRepair: RepairReporter;
 }
+
+/** What comes of asking for a run. */
+type Began = Pick<StartedRun, "joined" | "warnings"> & { readonly runId: string };
 
 /** A run before it is claimed. */
 interface Draft extends Run {
   readonly key: RunKey;
   readonly stop: AbortController;
+  readonly options: StartOptions;
   /** What the agent says, without the start. */
   readonly events: AsyncGenerator<Event, void, undefined>;
 }
+
+/** How long a source may stay open behind its terminal event. */
+const LATE_MS = 1000;
 
 /** The runs that one server executes. */
 export class Runs {
   readonly #parts: RunsParts;
   readonly #starting = new Set<Promise<unknown>>();
-  readonly #live = new Map<AbortController, Promise<void>>();
-  #stopped: DOMException | undefined;
+  readonly #live = new LiveRuns((key) => this.#parts.errands.run(() => this.cancel(key)));
+  readonly #stops: StopWatch;
+  #closing = false;
+  #repairs = 0;
 
   constructor(parts: RunsParts) {
     this.#parts = parts;
+    this.#stops = new StopWatch(parts.store, () => parts.errands.run(() => parts.committer.beat()));
+  }
+
+  /** How many are under way here. */
+  get size(): number {
+    return this.#live.size;
+  }
+
+  /** How many repairs there were so far. */
+  get repairs(): number {
+    return this.#repairs;
   }
 
   /** Starts a run, or joins the one that has its ids. Resolves when its first event is in the log. */
-  async start(tenant: string, agent: Agent, input: RunAgentInput): Promise<{ readonly joined: boolean }> {
-    if (this.#stopped !== undefined) throw serverClosing();
-    const started = this.#start({ tenant, threadId: input.threadId, runId: input.runId }, agent, input);
+  async start(tenant: string, agent: Agent, input: RunAgentInput, options: StartOptions = {}): Promise<Began> {
+    if (this.#closing) throw serverClosing();
+    const started = this.#start({ tenant, threadId: input.threadId }, agent, input, options);
     this.#starting.add(started);
     return started.finally(() => this.#starting.delete(started));
   }
 
-  async #start(key: RunKey, agent: Agent, input: RunAgentInput): Promise<{ readonly joined: boolean }> {
+  async #start(place: ThreadKey, agent: Agent, posted: RunAgentInput, options: StartOptions): Promise<Began> {
     const { store } = this.#parts;
-    const [thread, known] = await Promise.all([store.thread(key), store.run(key)]);
-    if (known !== undefined) return join(known, agent);
-    const state = await this.#headOf(thread);
+    const thread = await store.thread(place);
+    const meant = await meantRun(store, place, thread, agent, posted);
+    if (meant.type === "join") return joined(await knownRun(store, place, meant.runId));
+    const { input } = meant;
+    const key = { ...place, runId: input.runId };
+    const plan = await prepareRun(store, thread, input);
     const stop = new AbortController();
-    const onError = (error: unknown): void => this.#parts.onError(error, { agent, input });
-    const events = runAgent(agent, input, { signal: stop.signal, onError });
-    const parent = thread?.head;
-    const started = placed(await firstOf(events), parent);
-    stepPrelude(state, started);
-    const draft = { key, agent, input, stop, events };
-    const claim = await this.#claim(draft, started, parent);
-    if (claim.type === "exists") return join(claim.run, agent);
+    const events = this.#speak({ agent, input }, plan.input, stop.signal);
+    const draft = { key, agent, input, stop, options, events };
+    const opening = [placed(await firstOf(events), plan), ...plan.opening] as const;
+    for (const event of opening) stepPrelude(plan.state, event);
+    const [first, ...rest] = opening;
+    const jsons = [JSON.stringify(first), ...rest.map((event) => JSON.stringify(event))] as const;
+    const claim = await this.#claim(draft, plan, jsons);
+    if (claim.type === "exists") {
+      await checkSameRun(store, claim.run, agent, input);
+      return joined(claim.run);
+    }
     if (claim.type === "busy") throw busy(key.threadId, claim.run.runId);
     if (claim.type === "moved") throw busy(key.threadId, claim.head);
-    this.#execute(draft, claim, JSON.stringify(started), state);
-    return { joined: false };
+    this.#execute(draft, claim, jsons, plan.state);
+    return { joined: false, runId: key.runId, warnings: plan.warnings };
   }
 
-  /** The thread's head, folded. Throws `thread-busy` while it runs. */
-  async #headOf(thread: ThreadInfo | undefined): Promise<PreludeState> {
-    if (thread?.head === undefined) return createPreludeState();
-    const { run, state } = await foldBranch(this.#parts.store, { ...thread, runId: thread.head });
-    // One that is running may say more before the claim, and the fold would not know.
-    if (run.end === undefined) throw busy(thread.threadId, run.runId);
-    return state;
+  /** The events of a run: RUN_STARTED at once, and the agent's when more are asked for. */
+  #speak(run: Run, input: RunAgentInput, signal: AbortSignal): AsyncGenerator<Event, void, undefined> {
+    const { limits, strict, cancelGraceMs, onRepair } = this.#parts;
+    const repaired = (repair: Repair): void => {
+      this.#repairs += 1;
+      onRepair(repair, run);
+    };
+    const agent = ingesting(run.agent, { strict, limits, lateMs: LATE_MS, onRepair: repaired });
+    // The rest of the grace is for the log.
+    const graceMs = cancelGraceMs * 0.75;
+    const told = { log: repairLog(repaired), onError: (error: unknown) => this.#report(error, run) };
+    return runAgent(agent, input, { signal, graceMs, ...told });
   }
 
-  #claim({ key, agent }: Draft, started: Event, parentRunId: string | undefined): Promise<ClaimResult> {
-    return this.#parts.store.claim({
-      ...key,
-      agent: agent.name,
-      parentRunId,
-      kind: parentRunId === undefined ? undefined : "continue",
-      ifHead: parentRunId ?? null,
-      leaseMs: this.#parts.leaseMs,
-      events: [JSON.stringify(started)],
-    });
+  #claim({ key, agent }: Draft, plan: RunPlan, events: readonly [string, ...string[]]): Promise<ClaimResult> {
+    const { parentRunId, kind, ifHead } = plan;
+    const { leaseMs } = this.#parts;
+    const place = { parentRunId, kind, ...(ifHead !== undefined && { ifHead }) };
+    return this.#parts.store.claim({ ...key, agent: agent.name, ...place, leaseMs, events });
   }
 
   #execute(
     draft: Draft,
     { lease, thread }: Extract<ClaimResult, { type: "claimed" }>,
-    started: string,
+    opening: readonly string[],
     state: PreludeState,
   ): void {
     const { committer, errands, hubs, store } = this.#parts;
-    const { key, stop } = draft;
-    const hub = hubs.write({ ...thread, tail: thread.tail - 1 });
-    hub.push(thread.tail, key.runId, [started]);
+    const { key, stop, options } = draft;
+    const hub = hubs.write({ ...thread, tail: thread.tail - opening.length });
+    hub.push(thread.tail - opening.length + 1, key.runId, opening);
+    const watched = this.#stops.watch(key);
     const writer = committer.writer(lease, state, {
-      committed: (firstSeq, jsons) => hub.push(firstSeq, key.runId, jsons),
+      committed: (firstSeq, jsons) => {
+        watched.committed();
+        hub.push(firstSeq, key.runId, jsons);
+      },
       snapshot: (snapshot) => errands.run(() => store.saveSnapshot(key, snapshot)),
-      stopAsked: () => stop.abort(new DOMException("The run was stopped.", "AbortError")),
+      stopAsked: () => stop.abort(stopped()),
       lost: (error) => stop.abort(error),
     });
-    if (this.#stopped !== undefined) stop.abort(this.#stopped);
-    this.#live.set(
-      stop,
-      this.#run(draft, writer, hub).finally(() => this.#live.delete(stop)),
-    );
+    const done = this.#run(draft, writer, hub).finally(() => watched.end());
+    this.#live.add(key, { stop, done, cancelOnLeave: options.onDisconnect === "cancel" });
   }
 
   /** Runs the agent to its end in the log. Never rejects. */
   async #run(draft: Draft, writer: RunWriter, hub: Hub): Promise<void> {
-    const { errands, hubs, onError, store } = this.#parts;
+    const { errands, hubs, limits, store } = this.#parts;
     const { key, events } = draft;
     try {
-      await pump(writer, events, (error) => onError(error, draft));
+      await pump(writer, events, (error) => this.#report(error, draft), limits);
       errands.run(() => settleRun(store, key, writer.state));
     } catch (error) {
-      onError(error, draft);
+      this.#report(error, draft);
       // Who has the run now ends it. Where nobody has, we do if we can; else it is for whoever finds the lease expired.
       const fenced = error instanceof HeddleError && error.code === "run-fenced";
       if (!fenced) errands.run(() => endRun(store, key, "worker-lost"));
@@ -165,12 +228,42 @@ export class Runs {
     }
   }
 
-  /** Stops every run that is under way, also those that are just starting, and resolves when all have ended in the log. */
-  async stopAll(): Promise<void> {
-    this.#stopped ??= new DOMException("The server is shutting down.", "AbortError");
-    for (const stop of this.#live.keys()) stop.abort(this.#stopped);
+  /** Reports what went wrong in a run. A reporter that fails in its turn must not take the run along. */
+  #report(error: unknown, { agent, input }: Run): void {
+    this.#parts.errands.run(async () => this.#parts.onError(asError(error), { agent, input }));
+  }
+
+  /**
+   * Stops a run, wherever it is executed: it is asked to, has a while to end by itself, and is ended from outside then.
+   * Answers how it ended. One that has ended stays as it is. Throws `run-unknown`.
+   */
+  async cancel(key: RunKey): Promise<RunInfo> {
+    const { store, cancelGraceMs, leaseMs } = this.#parts;
+    const run = await knownRun(store, key, key.runId);
+    if (run.end !== undefined) return run;
+    const live = this.#live.get(key);
+    if (live === undefined) await store.requestStop(key);
+    else live.stop.abort(stopped());
+    if (!(await awaitEnd(store, key, cancelGraceMs))) await endRun(store, key, "cancelled", leaseMs);
+    return knownRun(store, key, key.runId);
+  }
+
+  /** Somebody watches a run until the signal aborts: matters to runs that stop when nobody does any more. */
+  watch(key: RunKey, signal: AbortSignal): void {
+    this.#live.watch(key, signal);
+  }
+
+  /**
+   * Starts no more, gives the runs that are under way a while to end by themselves, also those that are just starting, and
+   * fails the rest. Resolves when all have ended in the log.
+   */
+  async stopAll(graceMs: number): Promise<void> {
+    this.#closing = true;
     await Promise.allSettled(this.#starting);
-    await Promise.all(this.#live.values());
+    await within(graceMs, this.#live.ended());
+    this.#live.abortAll(shutDown());
+    await this.#live.ended();
+    this.#stops.close();
   }
 }
 
@@ -179,11 +272,15 @@ export function serverClosing(): HeddleError {
   return new HeddleError("server-closing", "The server is shutting down: try again later.", {});
 }
 
-function join({ threadId, runId, agent }: RunInfo, asked: Agent): { readonly joined: true } {
-  if (agent === asked.name) return { joined: true };
-  const message = `The thread has a run of this id already, by the agent ${agent}: use a new runId.`;
-  throw new HeddleError("run-conflict", message, { threadId, runId, agent, asked: asked.name });
+/** Why a run is stopped that the server cannot wait for. */
+function shutDown(): HeddleError {
+  return new HeddleError("server-closing", "The server was shut down before the run had ended: start it again.", {});
 }
+
+/** Why a run is stopped that somebody asked to stop. */
+const stopped = (): DOMException => new DOMException("The run was stopped.", "AbortError");
+
+const joined = ({ runId }: RunInfo): Began => ({ joined: true, runId, warnings: [] });
 
 async function firstOf(events: AsyncGenerator<Event, void, undefined>): Promise<Event> {
   const { value } = await events.next();
@@ -191,13 +288,9 @@ async function firstOf(events: AsyncGenerator<Event, void, undefined>): Promise<
   return value;
 }
 
-/** The start of a run, with its place in the thread. */
-function placed(started: Event, parent: string | undefined): Event {
-  const lineage = parent === undefined ? {} : { parent, kind: "continue" };
-  return { ...started, metadata: { ...started.metadata, [METADATA_KEY]: { lineage } } };
-}
-
-function busy(threadId: string, runId: string | undefined): HeddleError {
-  const message = `The thread's run ${runId} has not ended yet: wait for it, or use another thread.`;
-  return new HeddleError("thread-busy", message, { threadId, runId });
+/** The start of a run as the log has it, with its input and its place in the thread. */
+function placed(started: Event, { parentRunId: parent, kind, logged }: RunPlan): Event {
+  if (started.type !== "RUN_STARTED") return started;
+  const lineage = parent === undefined ? {} : { parent, kind };
+  return { ...started, input: logged, metadata: { ...started.metadata, [METADATA_KEY]: { lineage } } };
 }

@@ -8,6 +8,7 @@ import type { ThreadInfo } from "../store/index.ts";
 import type { Chunk } from "./chunk.ts";
 import type { Hub, Waiter } from "./hub.ts";
 import type { Hubs } from "./hubs.ts";
+import { WHOLE_THREAD, grown } from "./view.ts";
 import type { Selection } from "./view.ts";
 
 /** Where a viewer begins, what it sees, and where it ends. */
@@ -16,8 +17,10 @@ export interface Path {
   readonly afterSeq: number;
   /** Seq of the last event to see, where that is known. */
   readonly untilSeq: number;
-  /** What it sees. */
+  /** What it sees, to begin with. */
   readonly selection: Selection;
+  /** The selection counts up to this seq; what starts behind it may make it grow. Infinite for one that does not. */
+  readonly knownSeq: number;
   /** Ends with this run. */
   readonly runId: string | undefined;
   /** Aborts when nobody is there any more. */
@@ -30,6 +33,7 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter {
   readonly #thread: ThreadInfo;
   readonly #path: Path;
   readonly #leave = (): void => this.wake();
+  #selection: Selection;
   #afterSeq: number;
   #untilSeq: number;
   #hub: Hub | undefined;
@@ -40,6 +44,7 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter {
     this.#hubs = hubs;
     this.#thread = thread;
     this.#path = path;
+    this.#selection = path.selection;
     this.#afterSeq = path.afterSeq;
     this.#untilSeq = path.untilSeq;
   }
@@ -61,7 +66,7 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter {
           await this.#more(hub);
           continue;
         }
-        const seen = this.#see(hub, ready ?? (await hub.page(this.#afterSeq, this.#path.selection)));
+        const seen = this.#see(hub, ready ?? (await this.#page(hub)));
         if (seen.events.length > 0) return { done: false, value: seen };
       }
     } catch (error) {
@@ -99,11 +104,22 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter {
     return this.#hub;
   }
 
+  /** What is known to be seen is asked for alone; behind that anything may start, and has to be looked at. */
+  #page(hub: Hub): Promise<Chunk> {
+    const { knownSeq } = this.#path;
+    return this.#afterSeq < knownSeq
+      ? hub.page(this.#afterSeq, this.#selection, knownSeq)
+      : hub.page(this.#afterSeq, WHOLE_THREAD);
+  }
+
   /** Moves on behind a chunk, and gives what is to be seen of it. */
   #see(hub: Hub, chunk: Chunk): Chunk {
-    const { selection, runId } = this.#path;
+    const { knownSeq, runId } = this.#path;
     this.#afterSeq = chunk.throughSeq;
-    const seen = chunk.select(selection);
+    if (chunk.throughSeq > knownSeq) {
+      for (const start of chunk.starts) if (start.seq > knownSeq) this.#selection = grown(this.#selection, start);
+    }
+    const seen = chunk.select(this.#selection);
     // Whatever the run says after its terminal event was committed together with it.
     if (runId !== undefined && seen.ends.has(runId)) {
       this.#untilSeq = Math.min(this.#untilSeq, Math.max(this.#afterSeq, hub.tail));

@@ -7,9 +7,7 @@
  * closes, readers get a moment to take what is left for them.
  */
 import type { ServerResponse } from "node:http";
-import { encodeSseComment } from "../../protocol/index.ts";
-
-const HEARTBEAT = encodeSseComment();
+import type { StreamAnswer } from "../http/index.ts";
 
 /** How streams are kept. */
 export interface ConnectionsOptions {
@@ -20,6 +18,8 @@ export interface ConnectionsOptions {
 }
 
 interface Stream {
+  readonly heartbeat: Uint8Array | undefined;
+  readonly farewell: Uint8Array | undefined;
   /** Since when a write is under way. */
   sinceMs: number | undefined;
   /** Whoever waits for that. */
@@ -44,8 +44,8 @@ export class Connections {
   }
 
   /** Keeps a stream until it closes. */
-  add(response: ServerResponse): void {
-    this.#open.set(response, { sinceMs: undefined, written: undefined });
+  add(response: ServerResponse, { heartbeat, farewell }: StreamAnswer): void {
+    this.#open.set(response, { heartbeat, farewell, sinceMs: undefined, written: undefined });
     this.#timer ??= setInterval(() => this.#beat(), this.#options.keepAliveMs).unref();
     response.once("close", () => this.#remove(response));
   }
@@ -74,11 +74,15 @@ export class Connections {
     return promise;
   }
 
-  /** Ends a stream. While the server closes its socket goes too: an idle one would hold up the server's end. */
+  /**
+   * Ends a stream. While the server closes, its reader is asked to come back, and its socket goes too: an idle one would
+   * hold up the server's end.
+   */
   end(response: ServerResponse): void {
     const { socket } = response;
-    response.end();
-    if (this.#closing) socket?.destroySoon();
+    if (!this.#closing) return void response.end();
+    response.end(this.#open.get(response)?.farewell);
+    socket?.destroySoon();
   }
 
   /** From now on a stream that ends takes its socket along. */
@@ -98,12 +102,15 @@ export class Connections {
 
   #beat(): void {
     const stalledMs = performance.now() - this.#options.stallMs;
-    for (const [response, { sinceMs }] of this.#open) {
+    for (const [response, { sinceMs, heartbeat }] of this.#open) {
       if (sinceMs !== undefined) {
         if (sinceMs <= stalledMs) response.destroy();
-      } else if (!response.destroyed && !response.writableEnded && !response.writableNeedDrain) {
-        response.write(HEARTBEAT);
+      } else if (heartbeat !== undefined && isIdle(response)) {
+        response.write(heartbeat);
       }
     }
   }
 }
+
+const isIdle = (response: ServerResponse): boolean =>
+  !response.destroyed && !response.writableEnded && !response.writableNeedDrain;

@@ -5,22 +5,26 @@
  * Error handler, body parser and hooks stay inside the plugin. A reader that goes away ends its stream and nothing
  * else: runs are stopped only when the application closes. There is no authentication yet.
  */
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from "fastify";
 import { HeddleError, decodeJson } from "../../protocol/index.ts";
-import type { AgentCapabilities } from "../../protocol/index.ts";
 import { createHeddle } from "../index.ts";
-import type { Heddle, HeddleOptions } from "../index.ts";
+import type { HeddleOptions } from "../index.ts";
+import { MAX_BODY_BYTES, originPolicy, routesOf, serverClosing } from "../http/index.ts";
+import type { Mounts, OriginRules, Route, RouteRequest, Site } from "../http/index.ts";
 import { Connections } from "./connections.ts";
-import { MAX_BODY_BYTES, replyError } from "./error-reply.ts";
-import { landingPage } from "./landing-page.ts";
-import { goneSignal, streamEvents } from "./stream-events.ts";
+import { replyError, replyNotFound } from "./error-reply.ts";
+import { goneSignal, sendAnswer } from "./send-answer.ts";
 
 /** Options of `heddlePlugin`. */
-export interface HeddlePluginOptions extends HeddleOptions {
+export interface HeddlePluginOptions extends HeddleOptions, OriginRules {
   /** How often an idle stream gets a comment, so that proxies keep it open. Default 10,000. */
   readonly keepAliveMs?: number;
   /** How long a reader may take for what was written to it before it is cut. Default 30,000. */
   readonly stallMs?: number;
+  /** Request headers that agents may read by `forwardedHeaders` while they run. Default none. */
+  readonly forwardHeaders?: readonly string[];
+  /** Paths of their own for agents, such as `{ "/agui": "assistant" }`. Each has `/agents/{name}` anyway. Default none. */
+  readonly mounts?: Mounts;
 }
 
 /** How long readers may take to receive the rest when the server closes. */
@@ -37,18 +41,28 @@ export const heddlePlugin: FastifyPluginAsync<HeddlePluginOptions> = async (app,
     onTrouble: (error) => app.log.error({ err: error }, "the store gives trouble"),
     ...options,
   });
-  const { keepAliveMs = 10_000, stallMs = 30_000 } = options;
+  const routes = routesOf(options.mounts ?? {}, heddle.agents);
+  const { keepAliveMs = 10_000, stallMs = 30_000, forwardHeaders = [] } = options;
   const connections = new Connections({ keepAliveMs, stallMs });
+  const site: Site = {
+    heddle,
+    prefix: app.prefix,
+    forwardHeaders: forwardHeaders.map((name) => name.toLowerCase()),
+    onWarnings: (warnings, run) => app.log.warn({ warnings, ...run }, "a run input was changed"),
+  };
   let closing = false;
 
   app.setErrorHandler(replyError);
+  // The root's belongs to the host application.
+  if (app.prefix !== "") app.setNotFoundHandler(replyNotFound);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (_: FastifyRequest, body: Buffer) =>
     decodeJson(body, { maxBytes: MAX_BODY_BYTES }),
   );
   app.addHook("onRequest", async () => {
-    if (closing) throw new HeddleError("server-closing", "The server is shutting down: try again later.", {});
+    if (closing) throw serverClosing();
   });
+  guard(app, options);
   app.addHook("preClose", async () => {
     closing = true;
     connections.beginClose();
@@ -58,76 +72,49 @@ export const heddlePlugin: FastifyPluginAsync<HeddlePluginOptions> = async (app,
   });
 
   await heddle.open();
-  statusRoutes(app, heddle);
-  runRoutes(app, heddle, connections);
+  for (const route of routes) addRoute(app, route, site, connections);
 };
 
-function statusRoutes(app: FastifyInstance, heddle: Heddle): void {
-  app.get("/healthz", async () => ({ status: "ok" }));
-  app.get("/readyz", async () => ({ status: "ready" }));
-
-  app.get("/agents", async () => ({
-    agents: heddle.agents.map(({ name }) => {
-      const capabilities: AgentCapabilities = { identity: { name }, transport: { streaming: true, resumable: true } };
-      return { name, url: `${app.prefix}/agents/${name}`, capabilities };
-    }),
-  }));
-
-  app.get("/", async (request, reply) => {
-    const names = heddle.agents.map(({ name }) => name);
-    return reply
-      .type("text/html; charset=utf-8")
-      .header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'")
-      .send(landingPage({ agents: names, origin: `${request.protocol}://${request.host}`, prefix: app.prefix }));
+/** Refuses callers from elsewhere, and answers what browsers ask before they call. */
+function guard(app: FastifyInstance, rules: OriginRules): void {
+  const judge = originPolicy(rules);
+  app.addHook("onRequest", async (request, reply) => {
+    const { headers, refusal } = judge({ method: request.method, header: (name) => headerOf(request, name) });
+    reply.headers(headers);
+    if (refusal !== undefined) throw refusal;
   });
+  if (rules.origins !== undefined) app.options("/*", async (_, reply) => reply.code(204).send());
 }
 
-function runRoutes(app: FastifyInstance, heddle: Heddle, connections: Connections): void {
-  app.post<{ Params: { agent: string } }>("/agents/:agent", { bodyLimit: MAX_BODY_BYTES }, async (request, reply) => {
-    const signal = goneSignal(reply);
-    const { threadId, runId, warnings } = await heddle.start(request.params.agent, request.body);
-    if (warnings.length > 0) request.log.warn({ warnings, threadId, runId }, "a run input was changed");
-    const run = await heddle.attach(threadId, { runId, signal });
-    const thread = `${app.prefix}/threads/${encodeURIComponent(threadId)}`;
-    reply.header("content-location", `${thread}/runs/${encodeURIComponent(runId)}`);
-    await streamEvents(reply, run, connections);
-  });
-
-  app.get<{ Params: { thread: string } }>(
-    "/threads/:thread/events",
-    { exposeHeadRoute: false },
-    async (request, reply): Promise<FastifyReply | void> => {
-      const signal = goneSignal(reply);
-      // A reconnecting EventSource repeats its URL: the id that it saw last is the newer word.
-      const after = headerOf(request, "last-event-id") ?? queryOf(request, "after");
-      const options = { after, runId: queryOf(request, "run"), follow: flagOf(request, "follow", true), signal };
-      const attachment = await heddle.attach(request.params.thread, options);
-      if (attachment.finished) return reply.code(204).send();
-      await streamEvents(reply, attachment, connections);
+function addRoute(app: FastifyInstance, route: Route, site: Site, connections: Connections): void {
+  app.route<{ Params: Record<string, string> }>({
+    method: route.method,
+    url: route.path.replaceAll(/\{(\w+)\}/g, ":$1"),
+    bodyLimit: MAX_BODY_BYTES,
+    // A stream that never ends has no head to show.
+    exposeHeadRoute: route.method === "GET" && route.streams !== true,
+    handler: async (request, reply) => {
+      const { params, url, body } = request;
+      const asked: RouteRequest = {
+        path: params,
+        query: queryOf(url),
+        header: (name) => headerOf(request, name),
+        body,
+        origin: `${request.protocol}://${request.host}`,
+        signal: goneSignal(reply),
+      };
+      await sendAnswer(reply, await route.answer(site, asked), connections);
+      return reply;
     },
-  );
+  });
 }
 
-/** A header's value; empty counts as absent. */
-function headerOf(request: FastifyRequest, name: string): string | undefined {
-  const value = request.headers[name];
-  return typeof value === "string" && value !== "" ? value : undefined;
+function headerOf({ headers }: FastifyRequest, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(", ") : value;
 }
 
-/** A query parameter's value; empty counts as absent. Throws `query-invalid` where it is given twice. */
-function queryOf(request: FastifyRequest, name: string): string | undefined {
-  const { query } = request;
-  if (typeof query !== "object" || query === null) return undefined;
-  const value: unknown = Reflect.get(query, name);
-  if (value === undefined || value === "") return undefined;
-  if (typeof value === "string") return value;
-  throw new HeddleError("query-invalid", `The parameter ${name} is given more than once.`, { parameter: name });
-}
-
-function flagOf(request: FastifyRequest, name: string, absent: boolean): boolean {
-  const value = queryOf(request, name);
-  if (value === undefined) return absent;
-  if (value === "true" || value === "false") return value === "true";
-  const details = { parameter: name, expected: "true or false", received: value.slice(0, 60) };
-  throw new HeddleError("query-invalid", `The parameter ${name} is either true or false.`, details);
+function queryOf(url: string): URLSearchParams {
+  const start = url.indexOf("?");
+  return new URLSearchParams(start === -1 ? "" : url.slice(start));
 }

@@ -2,12 +2,16 @@
  * A server in one call: Heddle's plugin on a Fastify of its own, listening.
  *
  * Port 5000 unless another is asked for; where 5000 is taken and nobody asked for it, the next free one. There is no
- * authentication yet, so it listens beyond this machine only where `noAuth` says that this is meant.
+ * authentication yet, so it listens beyond this machine only where `noAuth` says that this is meant; on this machine it
+ * answers only to the machine's own names, and to pages that the machine itself serves unless `origins` lists others.
  */
+import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { fastify } from "fastify";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { HeddleError } from "../../protocol/index.ts";
+import { LOOPBACK_HOSTS, LOOPBACK_ORIGINS } from "../http/index.ts";
+import type { OriginRules } from "../http/index.ts";
 import { replyError, replyNotFound } from "./error-reply.ts";
 import { isPortTaken } from "./is-port-taken.ts";
 import { heddlePlugin } from "./heddle-plugin.ts";
@@ -52,7 +56,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
   if (!noAuth && !isLoopback(host)) throw beyondLoopback(host);
   const app = createApp(logger);
   try {
-    await app.register(heddlePlugin, pluginOptions);
+    await app.register(heddlePlugin, { ...pluginOptions, ...originRules(host, options) });
     const wanted = asked ?? (await firstFreePort(host));
     await listen(app, host, wanted);
     const port = portOf(app) ?? wanted;
@@ -65,6 +69,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
 }
 
 function createApp(logger: FastifyBaseLogger | undefined): FastifyInstance {
+  /** The newest answer on each connection: those before it have ended, or are under way. */
+  const answers = new WeakMap<Socket, ServerResponse>();
   const app: FastifyInstance = fastify({
     ...(logger === undefined ? { logger: { level: "error", stream: process.stderr } } : { loggerInstance: logger }),
     requestTimeout: 120_000,
@@ -75,20 +81,49 @@ function createApp(logger: FastifyBaseLogger | undefined): FastifyInstance {
     // Browsers hold connections open on which nothing was ever asked; streams have had their grace by then.
     forceCloseConnections: true,
     frameworkErrors: replyError,
-    clientErrorHandler: refuseBadBytes,
+    clientErrorHandler: (error, socket) => refuseBadBytes(error, socket, answers.get(socket)),
+    // Node's own answer would have no body.
+    http: { requireHostHeader: false },
   });
+  app.addHook("onRequest", async ({ raw: { httpVersion, headers } }) => {
+    if (httpVersion === "1.1" && headers.host === undefined) throw withoutHost();
+  });
+  app.server.on("request", ({ socket }, response) => answers.set(socket, response));
+  // What else is expected of us is ignored, as HTTP allows; Node's own answer would have no body.
+  app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   app.setNotFoundHandler(replyNotFound);
   app.setErrorHandler(replyError);
   return app;
 }
 
-/** Answers what is not HTTP. */
-function refuseBadBytes(error: NodeJS.ErrnoException, socket: Socket): void {
+/** How long a client may take to read why its bytes are refused. */
+const REFUSAL_GRACE_MS = 1000;
+
+/**
+ * Answers what is not HTTP, unless an answer is under way, which the words would spoil. The connection goes either way:
+ * a client that does not close its end would hold it for ever.
+ */
+function refuseBadBytes(error: NodeJS.ErrnoException, socket: Socket, answer: ServerResponse | undefined): void {
   if (error.code === "ECONNRESET" || socket.destroyed) return;
-  const failure = new HeddleError("request-invalid", "This is not a request that HTTP allows.", { reason: error.code });
+  // One that waits for its turn has no socket yet, and one that has ended has none any more.
+  const isSilent = answer === undefined || (answer.socket === null ? answer.writableFinished : !answer.headersSent);
+  if (!socket.writable || !isSilent) return void socket.destroy();
+  const failure = new HeddleError("request-invalid", refusalOf(error), { reason: error.code });
   const body = JSON.stringify(failure);
   const head = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}`;
-  if (socket.writable) socket.end(`${head}\r\nconnection: close\r\n\r\n${body}`);
+  socket.end(`${head}\r\nconnection: close\r\n\r\n${body}`);
+  setTimeout(() => socket.destroy(), REFUSAL_GRACE_MS).unref();
+}
+
+const refusalOf = ({ code }: NodeJS.ErrnoException): string =>
+  code === "ERR_HTTP_REQUEST_TIMEOUT"
+    ? "The request did not arrive in time."
+    : "This is not a request that HTTP allows.";
+
+function withoutHost(): HeddleError {
+  return new HeddleError("request-invalid", "The request names no host: HTTP asks for the header Host.", {
+    reason: "host",
+  });
 }
 
 async function firstFreePort(host: string): Promise<number> {
@@ -116,6 +151,12 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
 function portOf(app: FastifyInstance): number | undefined {
   const address = app.server.address();
   return typeof address === "object" ? address?.port : undefined;
+}
+
+/** Whom to answer where nothing else is said: pages of this machine, and where only it is served, by its names. */
+function originRules(host: string, { origins = LOOPBACK_ORIGINS, hosts }: OriginRules): OriginRules {
+  if (hosts !== undefined || !isLoopback(host)) return { origins, hosts };
+  return { origins, hosts: [...LOOPBACK_HOSTS, shownHost(host)] };
 }
 
 /** Whether a host reaches this machine only. */

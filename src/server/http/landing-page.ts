@@ -40,7 +40,7 @@ ${agents.length === 0 ? none : list}
 command as above joins the same run; a new <code>runId</code> starts another.</p>
 <pre>${escape(attach)}</pre>
 <h2>What is not here yet</h2>
-<p>The log lives in memory and is gone when the server stops. The inspector will be on this page.</p>
+<p>The inspector will be on this page. <a href="${escape(`${prefix}/openapi.json`)}">openapi.json</a> says what else answers.</p>
 </main>
 </html>
 `;

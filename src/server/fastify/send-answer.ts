@@ -1,20 +1,12 @@
 /**
- * One attachment as Server-Sent Events on one response.
- *
- * Every event carries its cursor, nothing is written past a full socket, and a reader that leaves only ends its own
- * stream. Headers that hooks and plugins of the host set (CORS, for one) are kept.
+ * An answer as a Fastify reply. A stream is written past Fastify: nothing goes beyond a full socket, and a reader that
+ * leaves only ends its own stream. Headers that hooks and plugins of the host set (CORS, for one) are kept.
  */
 import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
-import { SSE } from "../index.ts";
-import type { Attachment } from "../index.ts";
+import { isStream } from "../http/index.ts";
+import type { Answer, StreamAnswer } from "../http/index.ts";
 import type { Connections } from "./connections.ts";
-
-const SSE_HEADERS = {
-  "content-type": SSE.mediaType,
-  "cache-control": "no-store, no-transform",
-  "x-accel-buffering": "no",
-};
 
 /** A signal that aborts when the reader of a reply has gone. */
 export function goneSignal(reply: FastifyReply): AbortSignal {
@@ -23,24 +15,26 @@ export function goneSignal(reply: FastifyReply): AbortSignal {
   return gone.signal;
 }
 
-/** Answers with the events, to their end. Never rejects: what fails once the stream is open cuts the stream. */
-export async function streamEvents(
-  reply: FastifyReply,
-  attachment: Attachment,
-  connections: Connections,
-): Promise<void> {
+/** Sends an answer, a stream to its end. */
+export async function sendAnswer(reply: FastifyReply, answer: Answer, connections: Connections): Promise<void> {
+  if (isStream(answer)) return sendStream(reply, answer, connections);
+  await reply.code(answer.status).headers(answer.headers).send(answer.body);
+}
+
+/** Never rejects: what fails once the stream is open cuts the stream. */
+async function sendStream(reply: FastifyReply, answer: StreamAnswer, connections: Connections): Promise<void> {
+  const { frames } = answer;
   reply.hijack();
   const response = reply.raw;
   // Gone already: it will not say so a second time.
-  if (response.destroyed) return;
+  if (response.destroyed) return void (await frames.return?.());
   response.on("error", (error) => reply.log.info({ err: error }, "an event stream broke"));
   try {
-    for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...SSE_HEADERS })) {
+    for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...answer.headers })) {
       if (value !== undefined) response.setHeader(name, value);
     }
-    response.writeHead(200).flushHeaders();
-    connections.add(response);
-    const frames = attachment.frames(SSE);
+    response.writeHead(answer.status).flushHeaders();
+    connections.add(response, answer);
     while (await writeNext(response, frames, connections)) continue;
     if (!response.destroyed) connections.end(response);
   } catch (error) {

@@ -1,0 +1,140 @@
+/**
+ * Heddle's routes as one function from Request to Response.
+ *
+ * The server itself is yours: make it with `createHeddle`, and close it when the process ends. A reader that goes away
+ * ends its stream and nothing else. There is no authentication yet: put yours in front.
+ */
+import { decodeJson } from "../../protocol/index.ts";
+import type { Heddle } from "../index.ts";
+import {
+  MAX_BODY_BYTES,
+  bodyTooLarge,
+  errorAnswer,
+  isJson,
+  isPreflight,
+  isStream,
+  originPolicy,
+  routerOf,
+  routesOf,
+  wrongMediaType,
+} from "../http/index.ts";
+import type { Answer, FaultReporter, Judgement, Matched, Mounts, OriginRules, Site } from "../http/index.ts";
+import { Bodies } from "./bodies.ts";
+
+/** Options of `heddleHandler`. */
+export interface HeddleHandlerOptions extends OriginRules {
+  /** Path that the routes are mounted under, such as `/api/heddle`. Default: the root. */
+  readonly prefix?: string;
+  /** How often an idle stream gets a comment, so that proxies keep it open. Default 10,000. */
+  readonly keepAliveMs?: number;
+  /** How long a reader may leave what was made for it before it is cut. Default 30,000. */
+  readonly stallMs?: number;
+  /** Request headers that agents may read by `forwardedHeaders` while they run. Default none. */
+  readonly forwardHeaders?: readonly string[];
+  /** Paths of their own for agents, such as `{ "/agui": "assistant" }`. Each has `/agents/{name}` anyway. Default none. */
+  readonly mounts?: Mounts;
+  /** Told of failures that are nobody's fault but ours, with the reference that the client has. Default: a warning. */
+  readonly onFault?: FaultReporter;
+  /** Told of what was changed in a run input. Default: nobody. */
+  readonly onWarnings?: Site["onWarnings"];
+}
+
+/** Answers requests. */
+export type HeddleHandler = (request: Request) => Promise<Response>;
+
+/** Makes the function, which never rejects. Throws `config-invalid` where `mounts` holds a mistake. */
+export function heddleHandler(heddle: Heddle, options: HeddleHandlerOptions = {}): HeddleHandler {
+  const { keepAliveMs = 10_000, stallMs = 30_000, forwardHeaders = [], onFault = warn } = options;
+  const prefix = (options.prefix ?? "").replace(/\/$/, "");
+  const site: Site = {
+    heddle,
+    prefix,
+    forwardHeaders: forwardHeaders.map((name) => name.toLowerCase()),
+    onWarnings: options.onWarnings ?? ((): void => {}),
+  };
+  const bodies = new Bodies({
+    keepAliveMs,
+    stallMs,
+    isClosing: () => heddle.closing,
+    onFault: (error) => onFault(error, "none"),
+  });
+  const route = routerOf(routesOf(options.mounts ?? {}, heddle.agents));
+  const judge = originPolicy(options);
+
+  return async (request) => {
+    const url = new URL(request.url);
+    const gone = new AbortController();
+    const signal = AbortSignal.any([request.signal, gone.signal]);
+    const header = headersOf(request, url);
+    const judged = { method: request.method, header };
+    const judgement = judge(judged);
+    const answerOf = async (): Promise<Answer> => {
+      if (judgement.refusal !== undefined) throw judgement.refusal;
+      if (options.origins !== undefined && isPreflight(judged)) return { status: 204, headers: {} };
+      const matched: Matched = route(request.method, pathBelow(url.pathname, prefix));
+      const body = request.method === "POST" ? await bodyOf(request) : undefined;
+      const asked = { path: matched.path, query: url.searchParams, header, body, origin: url.origin, signal };
+      return matched.route.answer(site, asked);
+    };
+    const answer = await answerOf().catch((error: unknown) => errorAnswer(error, onFault));
+    return responseOf(request, answer, judgement, bodies, gone);
+  };
+}
+
+function responseOf(
+  request: Request,
+  answer: Answer,
+  { headers: judged }: Judgement,
+  bodies: Bodies,
+  gone: AbortController,
+): Response {
+  const { status } = answer;
+  const headers = { ...answer.headers, ...judged };
+  if (isStream(answer)) return new Response(bodies.open(answer, gone), { status, headers });
+  return new Response(request.method === "HEAD" ? null : (answer.body ?? null), { status, headers });
+}
+
+/** Some hosts tell the host that was called by the URL alone. */
+function headersOf({ headers }: Request, url: URL): (name: string) => string | undefined {
+  return (name) => headers.get(name) ?? (name === "host" ? url.host : undefined);
+}
+
+/** The path below the prefix; one that is not below it is no path of ours. */
+function pathBelow(path: string, prefix: string): string {
+  if (path === prefix) return "/";
+  return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : `//${path}`;
+}
+
+/** Reads a body as JSON; undefined where there is none. */
+async function bodyOf(request: Request): Promise<unknown> {
+  const type = request.headers.get("content-type") ?? undefined;
+  if (type !== undefined && !isJson(type)) throw wrongMediaType(type);
+  const declared = Number(request.headers.get("content-length"));
+  if (declared > MAX_BODY_BYTES) throw bodyTooLarge(declared);
+  const bytes = await bytesOf(request);
+  if (type !== undefined) return decodeJson(bytes, { maxBytes: MAX_BODY_BYTES });
+  if (bytes.length > 0) throw wrongMediaType(type);
+  return undefined;
+}
+
+async function bytesOf({ body }: Request): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) throw bodyTooLarge(length);
+    chunks.push(chunk);
+  }
+  const bytes = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return bytes;
+}
+
+const warn: FaultReporter = (error, reference) => {
+  const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.emitWarning(`A request failed (reference ${reference}): ${cause}`, "HeddleWarning");
+};

@@ -1,0 +1,60 @@
+/**
+ * Every failure as `{"error":{"code","message","details"}}`, with the status of its code.
+ *
+ * What is neither ours nor a fault of the request is told to whoever keeps the log, under a reference that the client
+ * gets too; what happened it does not learn.
+ */
+import { HeddleError } from "../../protocol/index.ts";
+import { jsonAnswer } from "./answer.ts";
+import type { PlainAnswer } from "./answer.ts";
+
+/** Largest body that is read, in bytes. */
+export const MAX_BODY_BYTES = 16 * 1024 * 1024;
+
+/** What clients are told to wait where trying again may help. */
+const RETRY_AFTER_SECONDS = 1;
+
+/** Told of a failure that is nobody's fault but ours, and of the reference that the client has for it. */
+export type FaultReporter = (error: unknown, reference: string) => void;
+
+/** The answer to a failure. */
+export function errorAnswer(error: unknown, onFault: FaultReporter): PlainAnswer {
+  const failure = error instanceof HeddleError ? error : faultOf(error);
+  if (failure.code === "internal-error") onFault(error, referenceOf(failure));
+  return jsonAnswer(failure, failure.status, failure.retryable ? { "retry-after": String(RETRY_AFTER_SECONDS) } : {});
+}
+
+/** A failure that we do not know, with a reference to find it by. */
+export function faultOf(cause: unknown): HeddleError {
+  const reference = crypto.randomUUID();
+  const message = `The server failed: its log has the cause, under the reference ${reference}.`;
+  return new HeddleError("internal-error", message, { reference }, { cause });
+}
+
+const referenceOf = ({ details }: HeddleError): string =>
+  "reference" in details && typeof details.reference === "string" ? details.reference : "none";
+
+/** Nothing lives at this path. */
+export function unknownRoute(method: string, path: string): HeddleError {
+  const message = `Nothing answers ${method} on this path: GET /openapi.json says what does.`;
+  return new HeddleError("route-unknown", message, { method, path });
+}
+
+/** A body that is not JSON, or does not say so. */
+export function wrongMediaType(received: string | undefined): HeddleError {
+  const message = "The body has to be JSON, and its content-type has to say so: application/json.";
+  const details = { expected: "application/json", received: received ?? "none" };
+  return new HeddleError("media-type-unsupported", message, details);
+}
+
+/** A body of more bytes than are read. */
+export function bodyTooLarge(declared: number): HeddleError {
+  const actual = declared > MAX_BODY_BYTES ? declared : MAX_BODY_BYTES + 1;
+  const details = { limit: "body", allowed: MAX_BODY_BYTES, actual };
+  return new HeddleError("limit-exceeded", `The body is larger than ${MAX_BODY_BYTES} bytes.`, details);
+}
+
+/** The server takes no more requests. */
+export function serverClosing(): HeddleError {
+  return new HeddleError("server-closing", "The server is shutting down: try again later.", {});
+}

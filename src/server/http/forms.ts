@@ -1,0 +1,89 @@
+/**
+ * The forms that events are read in, and the answer that carries them. Server-Sent Events for whoever follows; lines of
+ * JSON for programs; one JSON document for whoever wants it whole. Lines and documents name cursor and run beside each
+ * event, where Server-Sent Events have their `id:`.
+ */
+import { NDJSON_MEDIA_TYPE, encodeSseComment } from "../../protocol/index.ts";
+import { PROTOBUF, SSE } from "../index.ts";
+import type { Attachment, Encoding } from "../index.ts";
+import { accepted } from "./accept.ts";
+import type { AnswerHeaders, StreamAnswer } from "./answer.ts";
+
+/** An event with its run, and with its cursor where it has one. */
+const entry = (runId: string, json: string, cursor: string): string =>
+  `{${cursor === "" ? "" : `"id":${JSON.stringify(cursor)},`}"runId":${JSON.stringify(runId)},"event":${json}}`;
+
+/** One line for each event; one with an `id` alone moves the reader's cursor. */
+const NDJSON: Encoding = {
+  mediaType: NDJSON_MEDIA_TYPE,
+  encode: ({ runId, json }, cursor) => `${entry(runId, json, cursor)}\n`,
+  moveCursor: (cursor) => `{"id":${JSON.stringify(cursor)}}\n`,
+};
+
+/** The members of an array, each with the comma before it. */
+const JSON_MEMBERS: Encoding = {
+  mediaType: "application/json",
+  encode: ({ runId, json }, cursor) => `,${entry(runId, json, cursor)}`,
+};
+
+/** How long a reader waits before it comes back, as Server-Sent Events say it. */
+const RETRY_MS = 1000;
+
+const utf8 = new TextEncoder();
+const FAREWELL = utf8.encode(`retry: ${RETRY_MS}\n\n`);
+
+/** What says nothing, in the forms that can say it. */
+const HEARTBEATS: ReadonlyMap<Encoding, Uint8Array> = new Map([
+  [SSE, utf8.encode(encodeSseComment())],
+  [NDJSON, utf8.encode("\n")],
+]);
+
+/** The form of a run that a reader accepts. */
+export const runForm = (accept: string | undefined): Encoding => formOf(accept, [SSE, PROTOBUF]);
+
+/** The form of a log that a reader accepts. */
+export const logForm = (accept: string | undefined): Encoding => formOf(accept, [SSE, NDJSON, JSON_MEMBERS]);
+
+function formOf(accept: string | undefined, forms: readonly [Encoding, ...Encoding[]]): Encoding {
+  const [first, ...others] = forms;
+  const mediaType = accepted(accept, [first.mediaType, ...others.map((form) => form.mediaType)]);
+  return forms.find((form) => form.mediaType === mediaType) ?? first;
+}
+
+/** Whether a form is a document, which has to end. */
+export const isDocument = (form: Encoding): boolean => form === JSON_MEMBERS;
+
+/** Events as an answer. */
+export function eventsAnswer(attachment: Attachment, form: Encoding, headers: AnswerHeaders = {}): StreamAnswer {
+  const heartbeat = HEARTBEATS.get(form);
+  const frames = attachment.frames(form);
+  return {
+    status: 200,
+    headers: {
+      "content-type": form.mediaType,
+      "cache-control": "no-store, no-transform",
+      "x-accel-buffering": "no",
+      "x-content-type-options": "nosniff",
+      ...headers,
+    },
+    frames: isDocument(form) ? inDocument(frames) : frames,
+    ...(heartbeat === undefined ? {} : { heartbeat }),
+  };
+}
+
+/** The same, for readers who come back where the server ends their stream. */
+export function attachedAnswer(attachment: Attachment, form: Encoding, headers: AnswerHeaders = {}): StreamAnswer {
+  const answer = eventsAnswer(attachment, form, headers);
+  return form === SSE ? { ...answer, farewell: FAREWELL } : answer;
+}
+
+/** Members of an array, with what stands around them. */
+async function* inDocument(members: AsyncIterableIterator<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  yield utf8.encode('{"events":[');
+  let isFirst = true;
+  for await (const bytes of members) {
+    yield isFirst ? bytes.subarray(1) : bytes;
+    isFirst = false;
+  }
+  yield utf8.encode("]}");
+}

@@ -1,0 +1,25 @@
+/**
+ * Heddle over HTTP, without a host: the table of routes, errors, origins, and what a host has to send. The hosts are
+ * `heddle/server/fastify` and `heddle/server/fetch`; this is not a subpath of its own.
+ */
+export { isStream } from "./answer.ts";
+export type { Answer, AnswerHeaders, PlainAnswer, StreamAnswer } from "./answer.ts";
+export {
+  MAX_BODY_BYTES,
+  bodyTooLarge,
+  errorAnswer,
+  faultOf,
+  serverClosing,
+  unknownRoute,
+  wrongMediaType,
+} from "./error-answer.ts";
+export type { FaultReporter } from "./error-answer.ts";
+export { forwardedHeaders } from "./forwarded-headers.ts";
+export type { ForwardedHeaders } from "./forwarded-headers.ts";
+export { routerOf } from "./match-route.ts";
+export type { Matched } from "./match-route.ts";
+export { LOOPBACK_HOSTS, LOOPBACK_ORIGINS, isJson, isPreflight, originPolicy } from "./origin-policy.ts";
+export type { JudgedRequest, Judgement, OriginPolicy, OriginRules } from "./origin-policy.ts";
+export type { Route, RouteRequest, Site } from "./route.ts";
+export { routesOf } from "./routes.ts";
+export type { Mounts } from "./routes.ts";

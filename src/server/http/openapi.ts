@@ -1,0 +1,84 @@
+/**
+ * The description of the routes, written from their own table: what is read is what is described. OpenAPI 3.1, whose
+ * schemas are JSON Schema 2020-12, as ours are.
+ */
+import { ERRORS } from "../../protocol/index.ts";
+import type { ErrorCode } from "../../protocol/index.ts";
+import { definitionSchemas } from "../../protocol/schema.ts";
+import type { JsonSchema } from "../../protocol/schema.ts";
+import type { Described, Route } from "./route.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Errors that any route may answer. */
+const COMMON: readonly ErrorCode[] = ["internal-error", "origin-refused", "server-closing", "store-unavailable"];
+
+const ERROR_SCHEMA: JsonSchema = {
+  type: "object",
+  required: ["error"],
+  properties: {
+    error: {
+      type: "object",
+      required: ["code", "message"],
+      properties: {
+        code: { type: "string", enum: Object.keys(ERRORS) },
+        message: { type: "string" },
+        details: { type: "object" },
+      },
+    },
+  },
+};
+
+/** Describes routes that are mounted under a prefix. */
+export function openApi(routes: readonly Route[], prefix: string): Json {
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const route of routes) {
+    const operations = (paths[route.path] ??= {});
+    operations[route.method.toLowerCase()] = operation(route);
+  }
+  const schemas = { ...definitionSchemas, Error: ERROR_SCHEMA };
+  return {
+    openapi: "3.1.0",
+    info: { title: "Heddle", version: "1.0", description: "The durable event log of AG-UI agents." },
+    servers: [{ url: prefix === "" ? "/" : prefix }],
+    paths,
+    components: { schemas: JSON.parse(JSON.stringify(schemas).replaceAll('"#/$defs/', '"#/components/schemas/')) },
+  };
+}
+
+function operation(route: Route): Json {
+  const { id, summary, parameters = [], body, answers, errors } = route;
+  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
+  const others = parameters.map(({ name, place, description, schema }) => ({ name, in: place, description, schema }));
+  return {
+    operationId: id,
+    summary,
+    parameters: [...inPath, ...others],
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
+    responses: {
+      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, response(answer)])),
+      ...refusals([...errors, ...COMMON]),
+    },
+  };
+}
+
+function response({ description, content = {} }: Described): Json {
+  const media = Object.entries(content).map(([type, schema]) => [type, { schema }]);
+  return media.length === 0 ? { description } : { description, content: Object.fromEntries(media) };
+}
+
+/** Errors by the status that carries them. */
+function refusals(codes: readonly ErrorCode[]): Json {
+  const byStatus = Map.groupBy(new Set(codes), (code) => ERRORS[code].status);
+  const content = { "application/json": { $ref: "#/components/schemas/Error" } };
+  return Object.fromEntries(
+    [...byStatus].map(([status, found]) => [status, response({ description: found.toSorted().join(", "), content })]),
+  );
+}

@@ -1,0 +1,72 @@
+/**
+ * A route: what it is called by, what it takes, what it answers, and how. One table of them serves every host and is
+ * what `/openapi.json` is written from.
+ */
+import type { ErrorCode } from "../../protocol/index.ts";
+import type { JsonSchema } from "../../protocol/schema.ts";
+import type { Heddle } from "../index.ts";
+import type { Answer } from "./answer.ts";
+import type { Parameter } from "./parameter.ts";
+
+/** A request, as a route sees it. */
+export interface RouteRequest {
+  /** Values of the placeholders in the path, decoded. */
+  readonly path: Readonly<Record<string, string>>;
+  /** The query. */
+  readonly query: URLSearchParams;
+  /** A header's value, by its name in lower case. */
+  header(name: string): string | undefined;
+  /** The body, read as JSON; undefined where there is none. */
+  readonly body: unknown;
+  /** Scheme and host that the caller used. */
+  readonly origin: string;
+  /** Aborts when the caller is gone. */
+  readonly signal: AbortSignal;
+}
+
+/** Where routes live, and what they work on. */
+export interface Site {
+  /** The server behind them. */
+  readonly heddle: Heddle;
+  /** Path that they are mounted under; empty for the root. */
+  readonly prefix: string;
+  /** Request headers that agents may read while they run, in lower case. */
+  readonly forwardHeaders: readonly string[];
+  /** Told of what was changed in a run input. */
+  readonly onWarnings: (
+    warnings: readonly unknown[],
+    run: { readonly threadId: string; readonly runId: string },
+  ) => void;
+}
+
+/** One answer of a route, for its description. */
+export interface Described {
+  /** What it means. */
+  readonly description: string;
+  /** Media types, with the schema of each. */
+  readonly content?: Readonly<Record<string, JsonSchema>>;
+}
+
+/** One route. */
+export interface Route {
+  /** Its name in the description. */
+  readonly id: string;
+  /** Method. */
+  readonly method: "GET" | "POST";
+  /** Path, with placeholders in braces. */
+  readonly path: string;
+  /** What it does. */
+  readonly summary: string;
+  /** Parameters of query and headers. */
+  readonly parameters?: readonly Parameter<unknown>[];
+  /** Schema of the body; absent, the route reads none. */
+  readonly body?: JsonSchema;
+  /** Answers by status, without the errors. */
+  readonly answers: Readonly<Record<number, Described>>;
+  /** Errors of its own; those that every route has are not listed. */
+  readonly errors: readonly ErrorCode[];
+  /** Whether it may answer a stream that never ends. */
+  readonly streams?: boolean;
+  /** Answers a request. */
+  answer(site: Site, request: RouteRequest): Answer | Promise<Answer>;
+}

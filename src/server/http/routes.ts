@@ -1,0 +1,53 @@
+/**
+ * The table of routes: everything that is answered over HTTP, whatever the host. An agent can have a path of its own
+ * beside the one that it has anyway; it answers the same there.
+ */
+import { HeddleError } from "../../protocol/index.ts";
+import { jsonAnswer } from "./answer.ts";
+import { openApi } from "./openapi.ts";
+import type { Route } from "./route.ts";
+import { RUN_ROUTES, START_ROUTE } from "./run-routes.ts";
+import { STATUS_ROUTES } from "./status-routes.ts";
+import { THREAD_ROUTES } from "./thread-routes.ts";
+
+/** Paths of their own, with the agent that answers at each. */
+export type Mounts = Readonly<Record<string, string>>;
+
+/** Every route. Throws `config-invalid` where a mount is no path, has a route already, or names no agent. */
+export function routesOf(mounts: Mounts, agents: readonly { readonly name: string }[]): readonly Route[] {
+  const fixed = [...STATUS_ROUTES, ...RUN_ROUTES, ...THREAD_ROUTES];
+  const names = agents.map(({ name }) => name);
+  const mounted = Object.entries(mounts).map(([path, agent]) => {
+    if (!/^\/[\w.~/-]*$/.test(path))
+      throw refusedMount(path, path, "a path of letters, digits, '/', '.', '_', '~' and '-'");
+    if (!names.includes(agent)) throw refusedMount(path, agent, `an agent: ${names.join(", ") || "there is none"}`);
+    if (fixed.some((route) => route.method === "POST" && route.path === path)) {
+      throw refusedMount(path, agent, "another path: this one is taken");
+    }
+    return mountedAt(path, agent);
+  });
+  const routes: Route[] = [...fixed, ...mounted];
+  routes.push({
+    id: "description",
+    method: "GET",
+    path: "/openapi.json",
+    summary: "This description.",
+    answers: { 200: { description: "OpenAPI 3.1.", content: { "application/json": { type: "object" } } } },
+    errors: [],
+    answer: ({ prefix }) => jsonAnswer(openApi(routes, prefix)),
+  });
+  return routes;
+}
+
+const mountedAt = (path: string, agent: string): Route => ({
+  ...START_ROUTE,
+  id: `run-${agent}-${path}`,
+  path,
+  answer: (site, request) => START_ROUTE.answer(site, { ...request, path: { agent } }),
+});
+
+function refusedMount(path: string, received: string, expected: string): HeddleError {
+  const setting = `mounts ${path}`;
+  const message = `${setting} is ${JSON.stringify(received)}: expected ${expected}.`;
+  return new HeddleError("config-invalid", message, { setting, expected, received });
+}

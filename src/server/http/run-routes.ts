@@ -1,0 +1,160 @@
+/** Routes of runs: start or join one, connect to a thread, ask how one stands, stop it. */
+import { SSE_MEDIA_TYPE } from "../../protocol/index.ts";
+import { BINARY_MEDIA_TYPE } from "../../protocol/binary/index.ts";
+import type { RunInfo } from "../../store/index.ts";
+import { jsonAnswer } from "./answer.ts";
+import type { Answer } from "./answer.ts";
+import { SHOW_PARAMETERS, askedShow } from "./asked-show.ts";
+import { eventsAnswer, runForm } from "./forms.ts";
+import { withForwardedHeaders } from "./forwarded-headers.ts";
+import { choice } from "./parameter.ts";
+import type { Described, Route, Site } from "./route.ts";
+
+const EVENT = { $ref: "#/components/schemas/Event" } as const;
+
+const STREAM: Described = {
+  description: "The events, each after it was committed. Protobuf only where Accept names it.",
+  content: { [SSE_MEDIA_TYPE]: EVENT, [BINARY_MEDIA_TYPE]: { type: "string", format: "binary" } },
+};
+
+const RUN: Described = {
+  description: "How the run stands.",
+  content: {
+    "application/json": {
+      type: "object",
+      required: ["threadId", "runId", "agent", "status", "startedAt"],
+      properties: {
+        threadId: { type: "string" },
+        runId: { type: "string" },
+        agent: { type: "string" },
+        status: { type: "string", enum: ["running", "finished", "interrupted", "cancelled", "failed"] },
+        parentRunId: { type: "string" },
+        kind: { type: "string" },
+        startedAt: { type: "string", format: "date-time" },
+        endedAt: { type: "string", format: "date-time" },
+        durationMs: { type: "number" },
+        interrupts: { type: "array", items: { $ref: "#/components/schemas/Interrupt" } },
+        pendingToolCallIds: { type: "array", items: { type: "string" } },
+        error: { type: "object" },
+        usage: { type: "array", items: { $ref: "#/components/schemas/TokenUsage" } },
+      },
+    },
+  },
+};
+
+/** Path of a run, as clients see it. */
+const runPath = ({ prefix }: Site, { threadId, runId }: { threadId: string; runId: string }): string =>
+  `${prefix}/threads/${encodeURIComponent(threadId)}/runs/${encodeURIComponent(runId)}`;
+
+const onDisconnect = choice(
+  "on_disconnect",
+  ["continue", "cancel"],
+  "`cancel` stops the run when the last one who reads it is gone. Default continue.",
+);
+
+/** AG-UI's endpoint. */
+export const START_ROUTE: Route = {
+  id: "run",
+  method: "POST",
+  path: "/agents/{agent}",
+  summary: "AG-UI's endpoint: starts a run, or joins the one that has its thread and run id, and answers its events.",
+  parameters: [onDisconnect, ...SHOW_PARAMETERS],
+  body: { $ref: "#/components/schemas/RunAgentInput" },
+  answers: { 200: STREAM },
+  errors: [
+    "agent-unknown",
+    "input-invalid",
+    "json-invalid",
+    "limit-exceeded",
+    "media-type-unsupported",
+    "query-invalid",
+    "run-conflict",
+    "thread-busy",
+  ],
+  streams: true,
+  async answer(site, request): Promise<Answer> {
+    const { heddle, forwardHeaders } = site;
+    const { path, body, signal, header } = request;
+    const options = onDisconnect.read(request) === "cancel" ? { onDisconnect: "cancel" as const } : {};
+    const show = askedShow(request);
+    const started = await withForwardedHeaders(forwardHeaders, header, () =>
+      heddle.start(path["agent"] ?? "", body, options),
+    );
+    const { run, runId: runAs, joined, peer, warnings } = started;
+    if (warnings.length > 0) site.onWarnings(warnings, run);
+    // Whoever joins may hold a part of it already: told again as a stream, that part would be doubled.
+    const { threadId, runId } = run;
+    const attachment = await heddle.attach(threadId, { runId, runAs, peer, ...show, prelude: joined, signal });
+    return eventsAnswer(attachment, runForm(header("accept")), { "content-location": runPath(site, run) });
+  },
+};
+
+const connect: Route = {
+  id: "connect",
+  method: "POST",
+  path: "/agents/{agent}/connect",
+  summary:
+    "Where a thread stands: its head as snapshots, then live to the end of that run. Nothing for an unknown thread.",
+  parameters: SHOW_PARAMETERS,
+  body: { $ref: "#/components/schemas/RunAgentInput" },
+  answers: { 200: STREAM },
+  errors: [
+    "agent-unknown",
+    "input-invalid",
+    "json-invalid",
+    "limit-exceeded",
+    "media-type-unsupported",
+    "query-invalid",
+  ],
+  streams: true,
+  async answer({ heddle }, request): Promise<Answer> {
+    const { path, body, signal, header } = request;
+    const attachment = await heddle.connect(path["agent"] ?? "", body, { ...askedShow(request), signal });
+    return eventsAnswer(attachment, runForm(header("accept")));
+  },
+};
+
+const show: Route = {
+  id: "runState",
+  method: "GET",
+  path: "/threads/{thread}/runs/{run}",
+  summary: "How a run stands: status, lineage, times, usage, and what it left open.",
+  answers: { 200: RUN },
+  errors: ["run-unknown"],
+  answer: async ({ heddle }, { path }) =>
+    jsonAnswer(described(await heddle.run(path["thread"] ?? "", path["run"] ?? ""))),
+};
+
+const cancel: Route = {
+  id: "cancel",
+  method: "POST",
+  path: "/threads/{thread}/runs/{run}/cancel",
+  summary: "Stops a run, wherever it is executed, and answers how it ended. One that has ended stays as it is.",
+  answers: { 200: RUN },
+  errors: ["run-unknown"],
+  answer: async ({ heddle }, { path }) =>
+    jsonAnswer(described(await heddle.cancel(path["thread"] ?? "", path["run"] ?? ""))),
+};
+
+/** A run as clients see it. Who started it is not theirs to know. */
+function described(run: RunInfo): object {
+  const { threadId, runId, agent, status, parentRunId, kind, startedAtMs, endedAtMs, end } = run;
+  return {
+    threadId,
+    runId,
+    agent,
+    status,
+    parentRunId,
+    kind,
+    startedAt: new Date(startedAtMs).toISOString(),
+    endedAt: endedAtMs === undefined ? undefined : new Date(endedAtMs).toISOString(),
+    durationMs: endedAtMs === undefined ? undefined : endedAtMs - startedAtMs,
+    interrupts: end?.interrupts,
+    pendingToolCallIds: end?.pendingToolCallIds,
+    error: end?.error,
+    usage: end?.usage,
+  };
+}
+
+/** Runs. */
+export const RUN_ROUTES: readonly Route[] = [START_ROUTE, connect, show, cancel];

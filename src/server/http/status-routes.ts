@@ -1,0 +1,88 @@
+/** Routes that say what is here and how it is: agents, health, and the page at the root. */
+import { HeddleError } from "../../protocol/index.ts";
+import { jsonAnswer } from "./answer.ts";
+import type { PlainAnswer } from "./answer.ts";
+import { serverClosing } from "./error-answer.ts";
+import { landingPage } from "./landing-page.ts";
+import type { Route } from "./route.ts";
+
+const OBJECT = { type: "object" } as const;
+const CAPABILITIES = { $ref: "#/components/schemas/AgentCapabilities" } as const;
+
+const STATUS = {
+  type: "object",
+  required: ["status"],
+  properties: { status: { type: "string" } },
+} as const;
+
+const page: Route = {
+  id: "page",
+  method: "GET",
+  path: "/",
+  summary: "A page that says what runs here and how to call it.",
+  answers: { 200: { description: "The page.", content: { "text/html": { type: "string" } } } },
+  errors: [],
+  answer: ({ heddle, prefix }, { origin }): PlainAnswer => ({
+    status: 200,
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "cache-control": "no-store",
+      "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+    },
+    body: landingPage({ agents: heddle.agents.map(({ name }) => name), origin, prefix }),
+  }),
+};
+
+const healthz: Route = {
+  id: "health",
+  method: "GET",
+  path: "/healthz",
+  summary: "Whether the process answers.",
+  answers: { 200: { description: "It does.", content: { "application/json": STATUS } } },
+  errors: [],
+  answer: () => jsonAnswer({ status: "ok" }),
+};
+
+const readyz: Route = {
+  id: "readiness",
+  method: "GET",
+  path: "/readyz",
+  summary: "Whether runs are taken: the store answers and the server is not closing.",
+  answers: { 200: { description: "They are.", content: { "application/json": STATUS } } },
+  errors: ["server-closing", "store-unavailable"],
+  async answer({ heddle }) {
+    const { ready, store } = await heddle.health();
+    if (ready) return jsonAnswer({ status: "ready" });
+    throw store === "ok" ? serverClosing() : new HeddleError("store-unavailable", store, {});
+  },
+};
+
+const agents: Route = {
+  id: "agents",
+  method: "GET",
+  path: "/agents",
+  summary: "The agents that can be run, with what they can do.",
+  answers: { 200: { description: "The agents.", content: { "application/json": OBJECT } } },
+  errors: [],
+  answer: ({ heddle, prefix }) =>
+    jsonAnswer({
+      agents: heddle.agents.map(({ name }) => ({
+        name,
+        url: `${prefix}/agents/${name}`,
+        capabilities: heddle.capabilities(name),
+      })),
+    }),
+};
+
+const capabilities: Route = {
+  id: "capabilities",
+  method: "GET",
+  path: "/agents/{agent}/capabilities",
+  summary: "What an agent can do, in AG-UI's shape.",
+  answers: { 200: { description: "Its capabilities.", content: { "application/json": CAPABILITIES } } },
+  errors: ["agent-unknown"],
+  answer: ({ heddle }, { path: { agent = "" } }) => jsonAnswer(heddle.capabilities(agent)),
+};
+
+/** What is here, and how it is. */
+export const STATUS_ROUTES: readonly Route[] = [page, healthz, readyz, agents, capabilities];

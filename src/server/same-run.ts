@@ -1,0 +1,72 @@
+/**
+ * Whether a post means the run that has its ids already, and only asks to join it (DESIGN 6).
+ *
+ * Same means: same agent and parent, no message of the user or answer of a tool that the run does not know, and the same
+ * answers to interrupts. Everything else in the body is ignored: a client that posts again may have learnt more since.
+ */
+import { isDeepStrictEqual } from "node:util";
+import type { Agent } from "../agent/index.ts";
+import { HeddleError } from "../protocol/index.ts";
+import type { Event, Message, ResumeEntry, RunAgentInput } from "../protocol/index.ts";
+import { foldBranch } from "../store/index.ts";
+import type { RunInfo, RunKey, Store } from "../store/index.ts";
+import { view } from "../stream/index.ts";
+
+/** Throws `run-conflict` where a post does not mean this run. */
+export async function checkSameRun(store: Store, run: RunInfo, agent: Agent, posted: RunAgentInput): Promise<void> {
+  if (run.agent !== agent.name) throw conflict(run, `it belongs to the agent ${run.agent}`);
+  if (posted.parentRunId !== undefined && posted.parentRunId !== run.parentRunId) {
+    throw conflict(run, `it hangs on ${run.parentRunId ?? "no other run"}`);
+  }
+  const started = await startOf(store, run);
+  if (!isDeepStrictEqual(answersIn(started?.resume), answersIn(posted.resume))) {
+    throw conflict(run, "it was started with other answers to interrupts");
+  }
+  const brought = posted.messages.filter(({ role }) => role === "user" || role === "tool");
+  const unknown = await unknownOf(store, run, started?.messages ?? [], brought);
+  if (unknown !== undefined) throw conflict(run, `it does not know the message ${unknown.id}`);
+}
+
+/** The input that the log has of a run. */
+async function startOf(store: Store, run: RunInfo): Promise<RunAgentInput | undefined> {
+  const thread = await store.thread(run);
+  const isDropped = run.firstSeq <= (thread?.floor ?? 0);
+  const [first] = isDropped
+    ? ((await store.compacted(run)) ?? [])
+    : (await store.read(run, { afterSeq: run.firstSeq - 1, throughSeq: run.firstSeq })).events;
+  if (first === undefined) return undefined;
+  const event: Event = JSON.parse(first.json);
+  return event.type === "RUN_STARTED" ? event.input : undefined;
+}
+
+const answersIn = (resume: readonly ResumeEntry[] = []): readonly ResumeEntry[] =>
+  resume.toSorted((a, b) => (a.interruptId < b.interruptId ? -1 : 1));
+
+/** The first message that neither the run nor what it hangs on has ever held. */
+async function unknownOf(
+  store: Store,
+  run: RunInfo,
+  started: readonly Message[],
+  brought: readonly Message[],
+): Promise<Message | undefined> {
+  const held = new Set(started.map(({ id }) => id));
+  const isUnknown = ({ id }: Message): boolean => !held.has(id);
+  // The run itself may have taken messages away again that it began with: then its parent knows them.
+  const { parentRunId } = run;
+  const folds = [run, ...(parentRunId === undefined ? [] : [{ ...run, runId: parentRunId }])];
+  for (const key of folds) {
+    if (!brought.some(isUnknown)) return undefined;
+    for (const id of await idsOf(store, key)) held.add(id);
+  }
+  return brought.find(isUnknown);
+}
+
+async function idsOf(store: Store, key: RunKey): Promise<readonly string[]> {
+  const { state } = await foldBranch(store, key);
+  return view(state.reduce).messages.map(({ id }) => id);
+}
+
+function conflict({ threadId, runId, agent }: RunInfo, why: string): HeddleError {
+  const message = `The thread has a run of this id already, and ${why}: use a new runId.`;
+  return new HeddleError("run-conflict", message, { threadId, runId, agent });
+}

@@ -1,0 +1,130 @@
+/**
+ * How somebody sees each event: as their version understands it, and without what was not asked for.
+ *
+ * RAW events, `rawEvent` and messages of role system and developer may hold what no browser should get, META stands outside
+ * of the grammar of runs; all of it stays hidden unless asked for. The plain show, of a current reader who asks for nothing, is the text of the log itself.
+ */
+import { HeddleError, METADATA_KEY, PROTOCOL_VERSION } from "../protocol/index.ts";
+import type { Event, Message } from "../protocol/index.ts";
+import { projectEvent } from "../protocol/dialects/index.ts";
+import type { Peer } from "../protocol/dialects/index.ts";
+import type { StoredEvent } from "../store/index.ts";
+
+/** A run that somebody knows by another id than the log does. */
+export interface RunAlias {
+  /** Its id in the log. */
+  readonly runId: string;
+  /** The id that it is shown under. */
+  readonly shownAs: string;
+}
+
+/** What a reader is, and what it asks for. */
+export interface ShowOptions {
+  /** Version and dialect of the reader. Default: current. */
+  readonly peer?: Peer | undefined;
+  /** Whether it gets META events. Default false. */
+  readonly meta?: boolean | undefined;
+  /** Whether it gets RAW events, `rawEvent`, and messages that instruct the model. Default false. */
+  readonly raw?: boolean | undefined;
+  /** Whether every event names its run, in our metadata: for who sees several runs at once. Default false. */
+  readonly names?: boolean | undefined;
+  /** A run that the reader knows by another id. */
+  readonly alias?: RunAlias | undefined;
+}
+
+/** How events are seen. The same key, the same sight. */
+export interface Show {
+  /** Tells shows apart. */
+  readonly key: string;
+  /** Who reads, with whether it gets META. */
+  readonly peer: Peer;
+  /** Whether the reader is current, so that nothing has to be translated. */
+  readonly current: boolean;
+  /** Whether RAW events, `rawEvent` and instructions are seen. */
+  readonly raw: boolean;
+  /** Whether every event names its run. */
+  readonly names: boolean;
+  /** A run that the reader knows by another id. */
+  readonly alias: RunAlias | undefined;
+}
+
+/** A show from what is asked for. */
+export function showOf(options: ShowOptions = {}): Show {
+  const { peer = {}, meta = false, raw = false, names = false, alias } = options;
+  const { version, interrupts = "list" } = peer;
+  const current = (version === undefined || version === PROTOCOL_VERSION) && interrupts === "list";
+  const key = JSON.stringify([current ? null : version, interrupts, meta, raw, names, alias]);
+  return { key, peer: { version, interrupts, meta }, current, raw, names, alias };
+}
+
+/** A current reader who asks for nothing. */
+export const PLAIN: Show = showOf();
+
+/** An event as it is shown; undefined where it is hidden. */
+export function shown(event: StoredEvent, show: Show): StoredEvent | undefined {
+  if (show.current && !show.names && !mayChange(event, show)) return event;
+  const original: Event = JSON.parse(event.json);
+  const seen = uncovered(original, show);
+  if (seen === undefined) return undefined;
+  const called = show.alias === undefined ? seen : renamed(seen, show.alias);
+  const named = show.names ? naming(called, event.runId) : called;
+  if (show.current) return named === original ? event : { ...event, json: JSON.stringify(named) };
+  const value = projected(named, show.peer);
+  return value === undefined ? undefined : { ...event, json: JSON.stringify(value) };
+}
+
+const HIDDEN_WORDS = ['"RAW"', '"rawEvent"', '"role":"system"', '"role":"developer"'] as const;
+
+/** Looks for the words before anything is read: hardly an event has them. */
+function mayChange({ json }: StoredEvent, { raw, peer, alias }: Show): boolean {
+  if (alias !== undefined && json.includes('"runId"')) return true;
+  if (!raw && HIDDEN_WORDS.some((word) => json.includes(word))) return true;
+  return peer.meta !== true && json.includes('"META"');
+}
+
+function uncovered(event: Event, { raw, peer }: Show): Event | undefined {
+  if (event.type === "META" && peer.meta !== true) return undefined;
+  if (raw) return event;
+  if (event.type === "RAW") return undefined;
+  if (event.rawEvent === undefined) return withoutInstructions(event);
+  const { rawEvent: _rawEvent, ...rest } = event;
+  return withoutInstructions(rest);
+}
+
+/** The event without messages that are for the model alone. */
+function withoutInstructions(event: Event): Event {
+  if (event.type === "MESSAGES_SNAPSHOT") return { ...event, messages: event.messages.filter(isForPeople) };
+  if (event.type !== "RUN_STARTED" || event.input === undefined) return event;
+  const { input } = event;
+  return { ...event, input: { ...input, messages: input.messages.filter(isForPeople) } };
+}
+
+const isForPeople = ({ role }: Message): boolean => role !== "system" && role !== "developer";
+
+/** Only the frame of a run says its id, once more in its input. */
+function renamed(event: Event, { runId, shownAs }: RunAlias): Event {
+  if ((event.type !== "RUN_STARTED" && event.type !== "RUN_FINISHED") || event.runId !== runId) return event;
+  const asked = { ...event, runId: shownAs };
+  if (asked.type === "RUN_FINISHED" || asked.input === undefined) return asked;
+  return { ...asked, input: { ...asked.input, runId: shownAs } };
+}
+
+function naming(event: Event, runId: string): Event {
+  const { metadata = {} } = event;
+  const kept: unknown = metadata[METADATA_KEY];
+  const ours = typeof kept === "object" && kept !== null ? { ...kept, runId } : { runId };
+  return { ...event, metadata: { ...metadata, [METADATA_KEY]: ours } };
+}
+
+/** The event for an older peer. An end that it would misread is told as a failure, which it understands. */
+function projected(event: Event, peer: Peer): unknown {
+  try {
+    return projectEvent(event, peer).value;
+  } catch (error) {
+    if (!(error instanceof HeddleError) || error.code !== "projection-refused") throw error;
+    if (event.type !== "RUN_FINISHED") throw error;
+    const { message, code } = error;
+    const { timestamp } = event;
+    return { type: "RUN_ERROR", message, code, ...(timestamp === undefined ? {} : { timestamp }) };
+  }
+}
