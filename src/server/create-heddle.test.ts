@@ -43,7 +43,7 @@ describe("starting", () => {
     const heddle = createHeddle({ agents: [agentOf(() => done.resolve())] });
     const started = await heddle.start("test", body());
     const ids = { threadId: "t1", runId: "r1" };
-    expect(started).toEqual({ ...ids, run: ids, joined: false, peer: { version: "0.0.57" }, warnings: [] });
+    expect(started).toEqual({ ...ids, run: ids, joined: false, held: [], peer: { version: "0.0.57" }, warnings: [] });
     await done.promise;
     const seen = await collect(heddle, { runId: "r1" });
     expect(seen.map(({ event }) => event.type)).toEqual(["RUN_STARTED", "RUN_FINISHED"]);

@@ -167,7 +167,15 @@ class Server implements Heddle {
     await this.open();
     const began = await this.#runs.start(DEFAULT_TENANT, agent, input, options);
     const told = [...warnings, ...began.warnings];
-    return { threadId, runId, run: { threadId, runId: began.runId }, joined: began.joined, peer, warnings: told };
+    return {
+      threadId,
+      runId,
+      run: { threadId, runId: began.runId },
+      joined: began.joined,
+      held: input.messages.map(({ id }) => id),
+      peer,
+      warnings: told,
+    };
   }
 
   async attach(threadId: string, options: AttachOptions = {}): Promise<Attachment> {
@@ -180,11 +188,11 @@ class Server implements Heddle {
 
   async connect(agentName: string, body: unknown, options: ConnectOptions = {}): Promise<Attachment> {
     this.#agent(agentName);
-    const { threadId, peer } = readThreadId(body);
+    const { threadId, held, peer } = readThreadId(body);
     await this.open();
     const thread = await this.#store.thread(keyOf(threadId));
     if (thread?.head === undefined) return NOTHING;
-    return this.attach(threadId, { peer, ...options, runId: thread.head, prelude: true });
+    return this.attach(threadId, { peer, ...options, runId: thread.head, prelude: true, held });
   }
 
   async cancel(threadId: string, runId: string): Promise<RunInfo> {

@@ -4,7 +4,7 @@
  * It was never logged, so its frames have no place of their own: only the last one carries the cursor, and somebody who is
  * cut off before it begins again.
  */
-import type { Event } from "../protocol/index.ts";
+import type { Event, Message } from "../protocol/index.ts";
 import { foldBranch, formatCursor } from "../store/index.ts";
 import type { RunInfo, RunKey, Store, StoredEvent } from "../store/index.ts";
 import { prelude } from "../stream/index.ts";
@@ -23,10 +23,34 @@ export interface Opening {
   readonly events: readonly Event[];
 }
 
-/** The opening at the newest event of a run. */
-export async function openingOf(store: Store, key: RunKey): Promise<Opening> {
+/** The opening at the newest event of a run, for who holds messages of these ids, in this order. */
+export async function openingOf(store: Store, key: RunKey, held: readonly string[] = []): Promise<Opening> {
   const { run, seq, state } = await foldBranch(store, key);
-  return { run, seq, events: prelude(state) };
+  return { run, seq, events: inOrder(prelude(state), held) };
+}
+
+/**
+ * Stock clients put what a snapshot has and they have not behind what they hold. Where that would be another order than
+ * the snapshot's, they are made to forget what they hold: by a snapshot with nothing of it, but with a message of each
+ * kind that would otherwise be kept.
+ */
+function inOrder(events: readonly Event[], held: readonly string[]): readonly Event[] {
+  const place = events.findLastIndex(({ type }) => type === "MESSAGES_SNAPSHOT");
+  const snapshot = events[place];
+  if (snapshot?.type !== "MESSAGES_SNAPSHOT") return events;
+  // Activities are never posted.
+  const ids = snapshot.messages.filter(({ role }) => role !== "activity").map(({ id }) => id);
+  const [ours, theirs] = [new Set(ids), new Set(held)];
+  const merged = [...held.filter((id) => ours.has(id)), ...ids.filter((id) => !theirs.has(id))];
+  if (merged.every((id, index) => id === ids[index])) return events;
+  const has = (role: Message["role"]): boolean => snapshot.messages.some((message) => message.role === role);
+  const messages: readonly Message[] = [
+    ...(has("reasoning") ? [{ id: "forgotten-reasoning", role: "reasoning", content: "" } as const] : []),
+    ...(has("activity")
+      ? [{ id: "forgotten-activity", role: "activity", activityType: "", content: {} } as const]
+      : []),
+  ];
+  return events.toSpliced(place, 0, { type: "MESSAGES_SNAPSHOT", messages });
 }
 
 /** An opening as somebody sees it. */

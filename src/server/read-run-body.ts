@@ -26,11 +26,15 @@ export function readRunBody(body: unknown): RunBody {
 }
 
 /** Judges a body that names a thread, and may say anything else that a run's does. Throws `input-invalid`. */
-export function readThreadId(body: unknown): { readonly threadId: string; readonly peer: Peer } {
+export function readThreadId(body: unknown): {
+  readonly threadId: string;
+  readonly held: readonly string[];
+  readonly peer: Peer;
+} {
   const { value } = normaliseRunInput(body);
   const whole = typeof value === "object" && value !== null ? { runId: "connect", messages: [], ...value } : value;
   const { input, peer } = readRunBody(whole);
-  return { threadId: input.threadId, peer };
+  return { threadId: input.threadId, held: input.messages.map(({ id }) => id), peer };
 }
 
 /** Longest thread or run id. */

@@ -43,6 +43,8 @@ export interface StartedRun {
   readonly run: { readonly threadId: string; readonly runId: string };
   /** True where the run was there already: nothing was started. */
   readonly joined: boolean;
+  /** Ids of the messages that were posted: what whoever asked holds. */
+  readonly held: readonly string[];
   /** Who asked, as far as the input tells: its version decides how events are shown to it. */
   readonly peer: Peer;
   /** What was translated in the input, taken out of it because AG-UI does not describe it, or does not count. */

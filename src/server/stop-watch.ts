@@ -2,16 +2,14 @@
  * Hears of stops that are asked for elsewhere, also while a run is silent.
  *
  * A stop is told with the next append or heartbeat of its run, and a silent run beats only every few seconds. But whoever
- * asks, or takes the run over, also hints at its thread. A hint that none of the run's own commits explains is a reason
- * to beat at once: at most a few times a second, for all runs together.
+ * asks, or takes the run over, also hints at its thread. So do the run's own commits, and a hint does not say whose it is;
+ * but as long as a run commits it is told anyway. Once one that was hinted at falls silent, all runs beat together: at most
+ * a few times a second, and once for each silence.
  */
 import type { RunKey, Store } from "../store/index.ts";
 
-/** A commit explains the hints that come within so long of it, before or after. */
-const EXPLAINED_MS = 100;
-
-/** From a hint to the beat, and so the shortest time between two beats. */
-const BEAT_MS = 150;
+/** A run that commits nothing for so long is silent; also the shortest time between two beats. */
+const SILENT_MS = 150;
 
 /** One run that is watched. */
 export interface WatchedRun {
@@ -25,8 +23,8 @@ export interface WatchedRun {
 export class StopWatch {
   readonly #store: Store;
   readonly #beat: () => void;
-  /** Of each run that was hinted at lately: whether its own commits do not explain that. */
-  readonly #hinted = new Set<() => boolean>();
+  /** The runs that were hinted at since the last beat. */
+  readonly #hinted = new Set<{ committedAtMs: number }>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(store: Store, beat: () => void) {
@@ -36,28 +34,31 @@ export class StopWatch {
 
   /** Watches a run. */
   watch(key: RunKey): WatchedRun {
-    let committedAtMs = performance.now();
-    let hintedAtMs = committedAtMs;
-    const isUnexplained = (): boolean => Math.abs(hintedAtMs - committedAtMs) > EXPLAINED_MS;
+    const run = { committedAtMs: performance.now() };
     const unwatch = this.#store.watch(key, () => {
-      hintedAtMs = performance.now();
-      this.#hinted.add(isUnexplained);
-      this.#timer ??= setTimeout(() => this.#look(), BEAT_MS).unref();
+      this.#hinted.add(run);
+      this.#lookLater();
     });
     return {
-      committed: () => (committedAtMs = performance.now()),
+      committed: () => (run.committedAtMs = performance.now()),
       end: () => {
         unwatch();
-        this.#hinted.delete(isUnexplained);
+        this.#hinted.delete(run);
       },
     };
   }
 
+  #lookLater(): void {
+    this.#timer ??= setTimeout(() => this.#look(), SILENT_MS).unref();
+  }
+
   #look(): void {
     this.#timer = undefined;
-    const isDue = [...this.#hinted].some((isUnexplained) => isUnexplained());
-    this.#hinted.clear();
-    if (isDue) this.#beat();
+    const silentMs = performance.now() - SILENT_MS;
+    if ([...this.#hinted].some(({ committedAtMs }) => committedAtMs <= silentMs)) {
+      this.#hinted.clear();
+      this.#beat();
+    } else if (this.#hinted.size > 0) this.#lookLater();
   }
 
   /** Watches no more. */

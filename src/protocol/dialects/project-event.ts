@@ -4,7 +4,15 @@
  * `projection-refused`, never cut short.
  */
 import type { Enforced } from "../enforce.ts";
-import type { Event, EventType, Interrupt, MetaEvent, RunFinishedEvent } from "../generated/model.ts";
+import type {
+  Event,
+  EventType,
+  Interrupt,
+  MetaEvent,
+  RunFinishedEvent,
+  StepFinishedEvent,
+  StepStartedEvent,
+} from "../generated/model.ts";
 import { lacks } from "./peer.ts";
 import type { Feature, Peer } from "./peer.ts";
 import { projectContent, projectMessages } from "./project-message.ts";
@@ -41,6 +49,11 @@ function project(event: Event, peer: Peer, options: ProjectOptions, note: Note):
     note("/type", `Left out ${event.type}: the peer is too old for it.`);
     return undefined;
   }
+  // Its steps would run into those of the same name of whom it takes to be the only agent.
+  if (isStep(event) && event.subagentRunId !== undefined && lacks(peer, "subagents")) {
+    note("/type", `Left out ${event.type}: the peer does not know whose step it is.`);
+    return undefined;
+  }
   if (event.type === "META") return peer.meta === true ? { ...event } : projectMeta(event, peer, options, note);
   const value = projectFields(event, peer, note);
   // Until empty fragments were allowed they were an error, and they say nothing.
@@ -49,6 +62,9 @@ function project(event: Event, peer: Peer, options: ProjectOptions, note: Note):
   const thinking = lacks(peer, "reasoning") ? THINKING[event.type] : undefined;
   return thinking === undefined ? plain : { ...without(plain, "messageId", "role"), type: thinking };
 }
+
+const isStep = (event: Event): event is StepStartedEvent | StepFinishedEvent =>
+  event.type === "STEP_STARTED" || event.type === "STEP_FINISHED";
 
 /** Until 0.0.44 reasoning was called thinking, and its events named nothing. */
 const THINKING: Readonly<Partial<Record<EventType, string>>> = {

@@ -80,11 +80,11 @@ export const START_ROUTE: Route = {
     const started = await withForwardedHeaders(forwardHeaders, header, () =>
       heddle.start(path["agent"] ?? "", body, options),
     );
-    const { run, runId: runAs, joined, peer, warnings } = started;
+    const { run, runId: runAs, joined, held, peer, warnings } = started;
     if (warnings.length > 0) site.onWarnings(warnings, run);
     // Whoever joins may hold a part of it already: told again as a stream, that part would be doubled.
     const { threadId, runId } = run;
-    const attachment = await heddle.attach(threadId, { runId, runAs, peer, ...show, prelude: joined, signal });
+    const attachment = await heddle.attach(threadId, { runId, runAs, peer, ...show, prelude: joined, held, signal });
     return eventsAnswer(attachment, runForm(header("accept")), { "content-location": runPath(site, run) });
   },
 };
