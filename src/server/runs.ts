@@ -10,7 +10,7 @@ import type { Agent } from "../agent/index.ts";
 import { HeddleError, METADATA_KEY } from "../protocol/index.ts";
 import type { Event, RunAgentInput, Warning } from "../protocol/index.ts";
 import type { Peer } from "../protocol/dialects/index.ts";
-import { endRun, settleRun } from "../store/index.ts";
+import { endRun, reap, settleRun } from "../store/index.ts";
 import type { ClaimResult, Committer, RunInfo, RunKey, RunWriter, Store, ThreadKey } from "../store/index.ts";
 import { stepPrelude } from "../stream/index.ts";
 import type { PreludeState } from "../stream/index.ts";
@@ -137,7 +137,12 @@ export class Runs {
   /** Starts a run, or joins the one that has its ids. Resolves when its first event is in the log. */
   async start(tenant: string, agent: Agent, input: RunAgentInput, options: StartOptions = {}): Promise<Began> {
     if (this.#closing) throw serverClosing();
-    const started = this.#start({ tenant, threadId: input.threadId }, agent, input, options);
+    const attempt = (): Promise<Began> => this.#start({ tenant, threadId: input.threadId }, agent, input, options);
+    const started = attempt().catch(async (error: unknown) => {
+      // Whoever is in the way may be gone: a thread is free when the lease is over, not when somebody looks next.
+      if (!isBusy(error) || (await reap(this.#parts.store, this.#parts)).length === 0) throw error;
+      return attempt();
+    });
     this.#starting.add(started);
     return started.finally(() => this.#starting.delete(started));
   }
@@ -281,6 +286,8 @@ function shutDown(): HeddleError {
 
 /** Why a run is stopped that somebody asked to stop. */
 const stopped = (): DOMException => new DOMException("The run was stopped.", "AbortError");
+
+const isBusy = (error: unknown): boolean => error instanceof HeddleError && error.code === "thread-busy";
 
 const joined = ({ runId }: RunInfo): Began => ({ joined: true, runId, warnings: [] });
 

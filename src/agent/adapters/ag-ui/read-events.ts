@@ -38,7 +38,8 @@ export async function* readEvents(
   let last: Event | undefined;
   for await (const event of readable(frames, options, progress)) {
     if (event.type === "RUN_FINISHED" || event.type === "RUN_ERROR") {
-      last = event;
+      // A failure stays one, whatever ends behind it.
+      if (last?.type !== "RUN_ERROR") last = event;
       progress.ended = true;
       continue;
     }
