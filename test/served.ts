@@ -32,7 +32,7 @@ export const bodyOf = (runId = "r1", more: object = {}): object => ({
 export function served(run: Agent | readonly Agent[], options: Partial<HeddleOptions> = {}): Heddle & { store: Store } {
   const store = options.store ?? memoryStore();
   const agents = "run" in run ? [run] : run;
-  const heddle = createHeddle({ onError: () => undefined, ...options, agents, store });
+  const heddle = createHeddle({ shutdownGraceMs: 10, onError: () => undefined, ...options, agents, store });
   return Object.assign(heddle, { store });
 }
 

@@ -105,7 +105,28 @@ describe("configuration", () => {
     expect(await stop(command)).toBe(0);
   });
 
+  test("what agents log is said where it is asked for", async () => {
+    await put(
+      "agent.ts",
+      `import { defineAgent } from ${AGENT_MODULE};
+       export const chatty = defineAgent({ name: "chatty", run: ({ log }) => log.warn("odd", { of: "note" }) });`,
+    );
+    for (const [level, said] of [
+      ["warn", 1],
+      ["error", 0],
+    ] as const) {
+      const command = heddle(["serve", "agent.ts", "--port", "0", "--log-level", level]);
+      await (await post(await ready(command), "chatty")).text();
+      expect(await stop(command)).toBe(0);
+      const lines = command.printed.err.split("\n").filter((line) => line.includes('"odd"'));
+      expect(lines.map((line) => JSON.parse(line))).toMatchObject(
+        Array.from({ length: said }, () => ({ msg: "odd", of: "note", agent: "chatty", threadId: "t", runId: "r" })),
+      );
+    }
+  });
+
   test.each<[string, readonly string[], Record<string, string>, string | object | undefined, string]>([
+    ["a wrong level of the log", ["--log-level", "loud"], {}, undefined, '--log-level is "loud": expected one of'],
     ["a wrong value", [], {}, { port: "80" }, 'heddle.config.json#/port is "80": expected a whole number'],
     ["an unknown setting", [], {}, { colour: 1 }, "heddle.config.json#/colour is 1: expected nothing"],
     ["a file that is no JSON", [], {}, "{", "heddle.config.json cannot be read"],

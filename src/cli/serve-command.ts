@@ -34,6 +34,8 @@ Options:
                  Default ${DEFAULT_STORE}. Also HEDDLE_STORE
   --origin O     Origin of pages that may call, such as https://app.example. May be
                  repeated. Default: pages of this machine. Also HEDDLE_ORIGINS
+  --log-level L  From which level on to say things on stderr, as JSON lines: debug,
+                 info, warn, error or silent. Default error. Also HEDDLE_LOG_LEVEL
   --no-auth      Allow a host that others can reach. There is no authentication yet.
                  Also HEDDLE_NO_AUTH
   --config F     Configuration file. Default heddle.config.ts, .js or .json
@@ -53,6 +55,7 @@ const OPTIONS = {
   host: { type: "string" },
   store: { type: "string" },
   origin: { type: "string", multiple: true },
+  "log-level": { type: "string" },
   "no-auth": { type: "boolean" },
   config: { type: "string" },
   watch: { type: "boolean" },
@@ -80,6 +83,7 @@ export async function serveCommand(args: readonly string[], env: Environment): P
     agents: values.agent,
     origins: values.origin,
     noAuth: values["no-auth"],
+    logLevel: values["log-level"],
     forwardHeaders: values["forward-header"],
     files: positionals.length === 0 ? undefined : positionals,
   };

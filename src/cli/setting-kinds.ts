@@ -87,6 +87,11 @@ export const origin: Kind<string> = matching(
 /** A name that a server is called by. */
 export const hostHeader: Kind<string> = matching("a host name, with or without a port", /^[^\s/?#@]+$/);
 
+/** One of some words. */
+export function oneOf<W extends string>(words: readonly W[]): Kind<W> {
+  return kind(`one of ${words.join(", ")}`, (value): value is W => words.some((word) => word === value));
+}
+
 /** A list; as text, its members stand between spaces or commas. */
 export function list<T>(member: Kind<T>): Kind<readonly T[]> {
   return {

@@ -3,6 +3,7 @@
  * wrong value stops the start with a sentence that names it and says what was expected.
  */
 import { HeddleError } from "../protocol/index.ts";
+import { LOG_LEVELS } from "../server/fastify/index.ts";
 import {
   count,
   flag,
@@ -12,6 +13,7 @@ import {
   list,
   milliseconds,
   mounts,
+  oneOf,
   origin,
   port,
   remoteAgents,
@@ -68,6 +70,8 @@ export const SETTINGS = {
   maxEventsPerRun: { variable: "HEDDLE_MAX_EVENTS_PER_RUN", flag: undefined, kind: count },
   /** Most messages, calls, steps and subagents of a run that are open at a time. */
   maxOpenItems: { variable: "HEDDLE_MAX_OPEN_ITEMS", flag: undefined, kind: count },
+  /** From which level on the server says things on stderr. */
+  logLevel: { variable: "HEDDLE_LOG_LEVEL", flag: "--log-level", kind: oneOf(LOG_LEVELS) },
   /** Whether a breach of AG-UI's rules of order ends a run instead of being repaired. */
   strict: { variable: "HEDDLE_STRICT", flag: undefined, kind: flag },
 } as const satisfies Record<string, SettingEntry>;

@@ -20,7 +20,7 @@ import type { RunLimits } from "./run-limits.ts";
 import { readRunBody, readThreadId } from "./read-run-body.ts";
 import { Reaper } from "./reaper.ts";
 import { Runs, serverClosing } from "./runs.ts";
-import type { RepairReporter, RunErrorReporter, StartOptions, StartedRun } from "./runs.ts";
+import type { RepairReporter, RunErrorReporter, RunLogger, StartOptions, StartedRun } from "./runs.ts";
 import type { ShowOptions } from "./show.ts";
 import { within } from "./within.ts";
 
@@ -57,6 +57,8 @@ export interface HeddleOptions {
   readonly strict?: boolean;
   /** Told what had to be put right in the events of an agent. Default: nobody; repairs are counted. */
   readonly onRepair?: RepairReporter;
+  /** Told what agents log while they run, and of what was dropped because nobody knows it. Default: nobody. */
+  readonly onLog?: RunLogger;
   /** Told what went wrong in a run, with the stack that viewers do not see. Default: a warning of the process. */
   readonly onError?: RunErrorReporter;
   /** Told of what went wrong on the side, and of what is being tried again. Default: a warning of the process. */
@@ -126,7 +128,7 @@ class Server implements Heddle {
   constructor(options: HeddleOptions) {
     const { store = memoryStore(), leaseMs = 15_000, pollMs = 5000, onError = warn, onTrouble = warnOf } = options;
     const { heartbeatMs = Math.min(5000, leaseMs / 3), lingerMs = 10, reapMs = leaseMs / 3 } = options;
-    const { cancelGraceMs = 1000, strict = false, onRepair = () => undefined } = options;
+    const { cancelGraceMs = 1000, strict = false, onRepair = () => undefined, onLog = () => undefined } = options;
     this.#shutdownGraceMs = options.shutdownGraceMs ?? 5000;
     this.#byName = byName(options.agents);
     this.agents = [...this.#byName.values()];
@@ -135,7 +137,7 @@ class Server implements Heddle {
     const errands = (this.#errands = new Errands(onTrouble));
     const committer = (this.#committer = new Committer(store, { heartbeatMs, lingerMs, onTrouble }));
     const hubs = (this.#hubs = new Hubs(store, { pollMs, onTrouble }));
-    const parts = { store, committer, hubs, errands, leaseMs, cancelGraceMs, strict, onError, onRepair };
+    const parts = { store, committer, hubs, errands, leaseMs, cancelGraceMs, strict, onError, onRepair, onLog };
     this.#runs = new Runs({ ...parts, limits: limitsOf(options) });
     this.#reaper = new Reaper(store, errands, { everyMs: reapMs, leaseMs });
   }

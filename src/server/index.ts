@@ -8,5 +8,5 @@ export type { AttachOptions, Attachment, LoggedEvent } from "./attach.ts";
 export type { Health } from "./check-health.ts";
 export { PROTOBUF, SSE } from "./encoding.ts";
 export type { Encoding } from "./encoding.ts";
-export type { RepairReporter, Run, RunErrorReporter, StartOptions, StartedRun } from "./runs.ts";
+export type { RepairReporter, Run, RunErrorReporter, RunLogger, StartOptions, StartedRun } from "./runs.ts";
 export type { ShowOptions } from "./show.ts";

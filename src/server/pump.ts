@@ -11,6 +11,7 @@ import type { RunWriter } from "../store/index.ts";
 import { createRepairState, repairEnd } from "../stream/repair/index.ts";
 import { asError } from "./as-error.ts";
 import { detachEvent } from "./detach-event.ts";
+import { InstructionMarker } from "./mark-instructions.ts";
 import { DEFAULT_LIMITS, EVENTS_PER_TURN, tooMuch } from "./run-limits.ts";
 import type { RunLimits } from "./run-limits.ts";
 
@@ -42,12 +43,13 @@ async function writeAll(writer: RunWriter, events: AsyncIterable<Event>, limits:
   const { maxEventBytes, maxEvents, maxOpen } = limits;
   let count = 0;
   let open = 0;
+  const instructions = new InstructionMarker();
   for await (const said of events) {
     const { value: event } = parseEvent(detachEvent(said, maxEventBytes));
     if (event === undefined) continue;
     // The end is not held against a run.
     if (++count > maxEvents && !isTerminal(event)) throw tooMuch("events of a run", maxEvents, count);
-    const room = writer.write(event);
+    const room = writer.write(instructions.mark(event));
     open += OPENS[event.type] ?? 0;
     if (open > maxOpen) throw tooMuch("open items of a run", maxOpen, open);
     if (room !== undefined) await room;

@@ -28,7 +28,8 @@ import { busy, prepareRun } from "./prepare-run.ts";
 import type { RunPlan } from "./prepare-run.ts";
 import { pump } from "./pump.ts";
 import type { RunLimits } from "./run-limits.ts";
-import { repairLog } from "./repair-log.ts";
+import { runLog } from "./run-log.ts";
+import type { LogLine } from "./run-log.ts";
 import { checkSameRun } from "./same-run.ts";
 import { StopWatch } from "./stop-watch.ts";
 import { within } from "./within.ts";
@@ -71,6 +72,9 @@ export type RunErrorReporter = (error: unknown, run: Run) => void;
 /** Told what had to be put right in the events of an agent. */
 export type RepairReporter = (repair: Repair, run: Run) => void;
 
+/** Told what an agent logs while it runs. */
+export type RunLogger = (...line: [...Parameters<LogLine>, run: Run]) => void;
+
 /** What runs are made of. */
 export interface RunsParts {
   /** The log. */
@@ -93,6 +97,8 @@ export interface RunsParts {
   readonly onError: RunErrorReporter;
   /** Told what had to be put right. */
   readonly onRepair: RepairReporter;
+  /** Told what agents log. */
+  readonly onLog: RunLogger;
 }
 
 /** What comes of asking for a run. */
@@ -175,7 +181,7 @@ export class Runs {
 
   /** The events of a run: RUN_STARTED at once, and the agent's when more are asked for. */
   #speak(run: Run, input: RunAgentInput, signal: AbortSignal): AsyncGenerator<Event, void, undefined> {
-    const { limits, strict, cancelGraceMs, onRepair } = this.#parts;
+    const { limits, strict, cancelGraceMs, onRepair, onLog } = this.#parts;
     const repaired = (repair: Repair): void => {
       this.#repairs += 1;
       onRepair(repair, run);
@@ -183,7 +189,10 @@ export class Runs {
     const agent = ingesting(run.agent, { strict, limits, lateMs: LATE_MS, onRepair: repaired });
     // The rest of the grace is for the log.
     const graceMs = cancelGraceMs * 0.75;
-    const told = { log: repairLog(repaired), onError: (error: unknown) => this.#report(error, run) };
+    const told = {
+      log: runLog((level, message, fields) => onLog(level, message, fields, run), repaired),
+      onError: (error: unknown) => this.#report(error, run),
+    };
     return runAgent(agent, input, { signal, graceMs, ...told });
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { agentOf, bodyOf, collect, framesOf, runToEnd, served, sourceOf } from "../../test/served.ts";
+import { agentOf, bodyOf, checkStream, collect, framesOf, runToEnd, served, sourceOf } from "../../test/served.ts";
+import type { Agent } from "../agent/index.ts";
 import { decodeSse } from "../protocol/index.ts";
 import type { Frame } from "../protocol/index.ts";
 import { decodeBinary } from "../protocol/binary/index.ts";
@@ -131,6 +132,37 @@ describe("older clients", () => {
     expect((await heddle.start("test", bodyOf("r1", { protocolVersion: undefined }))).peer).toEqual(UNDECLARED_PEER);
     expect((await heddle.start("test", bodyOf("r1"))).peer).toEqual({ version: "1.0" });
   });
+});
+
+test.each<[string, Agent]>([
+  [
+    "emit",
+    agentOf(async ({ emit }) => {
+      await emit.text({ id: "s", role: "developer" }).write("secret");
+      await emit.text({ id: "m" }).write("hello");
+    }),
+  ],
+  [
+    "events from elsewhere",
+    sourceOf(
+      { type: "TEXT_MESSAGE_START", messageId: "s", role: "system" },
+      { type: "TEXT_MESSAGE_START", messageId: "m", role: "assistant" },
+      { type: "TEXT_MESSAGE_CONTENT", messageId: "s", delta: "secret" },
+      { type: "TEXT_MESSAGE_CONTENT", messageId: "m", delta: "hello" },
+      { type: "TEXT_MESSAGE_END", messageId: "s" },
+      { type: "TEXT_MESSAGE_END", messageId: "m" },
+    ),
+  ],
+])("HTTP-VER-1: instructions that are streamed by %s are hidden as a whole, live and later", async (_, agent) => {
+  const heddle = served(agent);
+  await runToEnd(heddle);
+  for (const prelude of [false, true]) {
+    const seen = await collect(heddle, { runId: "r1", prelude });
+    checkStream(seen.map(({ event }) => event));
+    const text = JSON.stringify(seen);
+    expect([text.includes("hello"), text.includes("secret"), text.includes('"s"')]).toEqual([true, false, false]);
+    expect(JSON.stringify(await collect(heddle, { runId: "r1", prelude, raw: true }))).toContain("secret");
+  }
 });
 
 test("protobuf says the same", async () => {

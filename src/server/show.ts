@@ -4,11 +4,13 @@
  * RAW events, `rawEvent` and messages of role system and developer may hold what no browser should get, META stands outside
  * of the grammar of runs; all of it stays hidden unless asked for. The plain show, of a current reader who asks for nothing, is the text of the log itself.
  */
-import { HeddleError, METADATA_KEY, PROTOCOL_VERSION } from "../protocol/index.ts";
+import { HeddleError, PROTOCOL_VERSION } from "../protocol/index.ts";
 import type { Event, Message } from "../protocol/index.ts";
 import { projectEvent } from "../protocol/dialects/index.ts";
 import type { Peer } from "../protocol/dialects/index.ts";
 import type { StoredEvent } from "../store/index.ts";
+import { INSTRUCTION_MARK, isInstruction, isStreamedInstruction } from "./mark-instructions.ts";
+import { withOurs } from "./with-ours.ts";
 
 /** A run that somebody knows by another id than the log does. */
 export interface RunAlias {
@@ -67,13 +69,13 @@ export function shown(event: StoredEvent, show: Show): StoredEvent | undefined {
   const seen = uncovered(original, show);
   if (seen === undefined) return undefined;
   const called = show.alias === undefined ? seen : renamed(seen, show.alias);
-  const named = show.names ? naming(called, event.runId) : called;
+  const named = show.names ? withOurs(called, { runId: event.runId }) : called;
   if (show.current) return named === original ? event : { ...event, json: JSON.stringify(named) };
   const value = projected(named, show.peer);
   return value === undefined ? undefined : { ...event, json: JSON.stringify(value) };
 }
 
-const HIDDEN_WORDS = ['"RAW"', '"rawEvent"', '"role":"system"', '"role":"developer"'] as const;
+const HIDDEN_WORDS = ['"RAW"', '"rawEvent"', '"role":"system"', '"role":"developer"', INSTRUCTION_MARK] as const;
 
 /** Looks for the words before anything is read: hardly an event has them. */
 function mayChange({ json }: StoredEvent, { raw, peer, alias }: Show): boolean {
@@ -85,7 +87,7 @@ function mayChange({ json }: StoredEvent, { raw, peer, alias }: Show): boolean {
 function uncovered(event: Event, { raw, peer }: Show): Event | undefined {
   if (event.type === "META" && peer.meta !== true) return undefined;
   if (raw) return event;
-  if (event.type === "RAW") return undefined;
+  if (event.type === "RAW" || isStreamedInstruction(event)) return undefined;
   if (event.rawEvent === undefined) return withoutInstructions(event);
   const { rawEvent: _rawEvent, ...rest } = event;
   return withoutInstructions(rest);
@@ -99,7 +101,7 @@ function withoutInstructions(event: Event): Event {
   return { ...event, input: { ...input, messages: input.messages.filter(isForPeople) } };
 }
 
-const isForPeople = ({ role }: Message): boolean => role !== "system" && role !== "developer";
+const isForPeople = ({ role }: Message): boolean => !isInstruction(role);
 
 /** Only the frame of a run says its id, once more in its input. */
 function renamed(event: Event, { runId, shownAs }: RunAlias): Event {
@@ -107,13 +109,6 @@ function renamed(event: Event, { runId, shownAs }: RunAlias): Event {
   const asked = { ...event, runId: shownAs };
   if (asked.type === "RUN_FINISHED" || asked.input === undefined) return asked;
   return { ...asked, input: { ...asked.input, runId: shownAs } };
-}
-
-function naming(event: Event, runId: string): Event {
-  const { metadata = {} } = event;
-  const kept: unknown = metadata[METADATA_KEY];
-  const ours = typeof kept === "object" && kept !== null ? { ...kept, runId } : { runId };
-  return { ...event, metadata: { ...metadata, [METADATA_KEY]: ours } };
 }
 
 /** The event for an older peer. An end that it would misread is told as a failure, which it understands. */

@@ -38,6 +38,10 @@ export const heddlePlugin: FastifyPluginAsync<HeddlePluginOptions> = async (app,
       const level = error instanceof HeddleError && error.status < 500 ? "info" : "error";
       app.log[level]({ err: error, agent: agent.name, threadId, runId }, "a run failed");
     },
+    onLog: (level, message, fields, { agent, input: { threadId, runId } }) =>
+      app.log[level]({ ...fields, agent: agent.name, threadId, runId }, message),
+    onRepair: ({ rule, message }, { agent, input: { threadId, runId } }) =>
+      app.log.info({ rule, agent: agent.name, threadId, runId }, message),
     onTrouble: (error) => app.log.error({ err: error }, "the store gives trouble"),
     ...options,
   });

@@ -26,6 +26,12 @@ export const DEFAULT_HOST = "localhost";
 /** How many ports are tried, from the default on, where none is asked for. */
 const PORTS_TO_TRY = 100;
 
+/** Levels of the server's own log, the most talkative first. */
+export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
+
+/** From which level on something is said. */
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
 /** Options of `serve`. */
 export interface ServeOptions extends HeddlePluginOptions {
   /** Port to listen on; 0 for any free one. Default 5000, or the next free one. */
@@ -34,7 +40,9 @@ export interface ServeOptions extends HeddlePluginOptions {
   readonly host?: string | undefined;
   /** True allows listening beyond this machine although nobody is asked who they are. */
   readonly noAuth?: boolean | undefined;
-  /** A logger of yours. Default: errors, as JSON lines on stderr. */
+  /** From which level on the server says things on stderr, as JSON lines. Default error. */
+  readonly logLevel?: LogLevel;
+  /** A logger of yours instead. */
   readonly logger?: FastifyBaseLogger;
 }
 
@@ -52,9 +60,9 @@ export interface Served {
 
 /** Starts a server. Throws `config-invalid` or `address-unavailable`. */
 export async function serve(options: ServeOptions): Promise<Served> {
-  const { port: asked, host = DEFAULT_HOST, noAuth = false, logger, ...pluginOptions } = options;
+  const { port: asked, host = DEFAULT_HOST, noAuth = false, logger, logLevel = "error", ...pluginOptions } = options;
   if (!noAuth && !isLoopback(host)) throw beyondLoopback(host);
-  const app = createApp(logger);
+  const app = createApp(logger, logLevel);
   try {
     await app.register(heddlePlugin, { ...pluginOptions, ...originRules(host, options) });
     const wanted = asked ?? (await firstFreePort(host));
@@ -68,11 +76,11 @@ export async function serve(options: ServeOptions): Promise<Served> {
   }
 }
 
-function createApp(logger: FastifyBaseLogger | undefined): FastifyInstance {
+function createApp(logger: FastifyBaseLogger | undefined, level: LogLevel): FastifyInstance {
   /** The newest answer on each connection: those before it have ended, or are under way. */
   const answers = new WeakMap<Socket, ServerResponse>();
   const app: FastifyInstance = fastify({
-    ...(logger === undefined ? { logger: { level: "error", stream: process.stderr } } : { loggerInstance: logger }),
+    ...(logger === undefined ? { logger: { level, stream: process.stderr } } : { loggerInstance: logger }),
     requestTimeout: 120_000,
     // Ids in paths are up to 256 characters, each up to 12 in its percent-encoded form.
     routerOptions: { maxParamLength: 256 * 12 },
