@@ -19,9 +19,11 @@ export function draw(title: string, rows: readonly Row[]): string {
     const y = 52 + index * LINE;
     const end = x(margin(row));
     const color = reaches(row) ? "#2f8f6b" : "#b4453a";
-    const label = `${row.ratio.toFixed(2)}× (${row.kind === "faster" ? "≥" : "≤"} ${row.target})`;
+    const unit = row.unit === undefined ? "×" : ` ${row.unit}`;
+    const label = `${row.ratio.toFixed(2)}${unit} (${row.kind === "faster" ? "≥" : "≤"} ${row.target})`;
+    const peer = row.unit === undefined ? `against ${row.peer}` : `in ${row.unit}`;
     return `<text x="${LABEL - 10}" y="${y + 13}" text-anchor="end">${escape(row.what)}</text>
-<text x="${LABEL - 10}" y="${y + 25}" text-anchor="end" class="peer">against ${escape(row.peer)}</text>
+<text x="${LABEL - 10}" y="${y + 25}" text-anchor="end" class="peer">${escape(peer)}</text>
 <rect x="${LABEL}" y="${y + 4}" width="${Math.max(1, end - LABEL).toFixed(1)}" height="16" rx="2" fill="${color}"/>
 <text x="${(Math.max(end, LABEL) + 6).toFixed(1)}" y="${y + 16}">${label}</text>`;
   });

@@ -5,16 +5,18 @@
  */
 import { writeFileSync } from "node:fs";
 import { agentRows } from "./agent.ts";
-import { FULL, QUICK, reaches } from "./compare.ts";
+import { FULL, QUICK, isMeasured, reaches } from "./compare.ts";
 import type { Effort, Row } from "./compare.ts";
 import { draw } from "./draw.ts";
 import { protocolRows } from "./protocol.ts";
+import { serverRows } from "./server.ts";
 import { storeRows } from "./store.ts";
 import { streamRows } from "./stream.ts";
 
 const SUITES: Readonly<Record<string, (effort: Effort) => readonly Row[] | Promise<readonly Row[]>>> = {
   agent: agentRows,
   protocol: protocolRows,
+  server: serverRows,
   store: storeRows,
   stream: streamRows,
 };
@@ -34,16 +36,22 @@ async function runSuite(name: string): Promise<void> {
   const rows = (await SUITES[name]?.(effort)) ?? [];
   console.log(`\n${name}, ratios, median of ${effort.rounds} interleaved rounds (middle half in brackets)\n`);
   for (const row of rows) console.log(line(row));
-  if (effort === FULL) {
+  if (effort !== FULL) return;
+  if (rows.every(isMeasured)) {
     const file = `docs/bench-${name}.svg`;
     writeFileSync(file, draw(`heddle/${name} against its peers`, rows));
     console.log(`\ndrawn in ${file}`);
-  }
+  } else console.log("\nnot drawn: some rows were not measured");
 }
 
 function line(row: Row): string {
   const [low, high] = row.spread;
   const target = `${row.kind === "faster" ? "≥" : "≤"} ${row.target}`;
-  const figures = `${row.ratio.toFixed(2)}× [${low.toFixed(2)}–${high.toFixed(2)}]`;
-  return `${reaches(row) ? "    " : "miss"} ${row.what.padEnd(44)} ${figures.padEnd(24)} ${target.padEnd(8)} against ${row.peer}`;
+  const unit = row.unit === undefined ? "×" : ` ${row.unit}`;
+  const figures = isMeasured(row)
+    ? `${row.ratio.toFixed(2)}${unit} [${low.toFixed(2)}–${high.toFixed(2)}]`
+    : "not measured";
+  const peer = row.unit === undefined ? `against ${row.peer}` : "";
+  const verdict = !isMeasured(row) || reaches(row) ? "    " : "miss";
+  return `${verdict} ${row.what.padEnd(46)} ${figures.padEnd(24)} ${target.padEnd(8)} ${peer}`.trimEnd();
 }

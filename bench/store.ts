@@ -15,7 +15,7 @@ import { sqliteStore } from "heddle/store/sqlite";
 import { createPreludeState, stepPrelude } from "heddle/stream";
 import { realPostgres } from "../test/real-postgres.ts";
 import { cutEvents, packRow } from "../src/store/sql/segment.ts";
-import { comparePerUnit } from "./compare.ts";
+import { comparePerUnit, figure } from "./compare.ts";
 import type { Effort, Row } from "./compare.ts";
 
 const TENANT = "bench";
@@ -297,16 +297,6 @@ async function restores(folder: string, effort: Effort): Promise<readonly Row[]>
   await store.close();
   return rows;
 }
-
-/** What is so, and not against anybody. */
-const figure = (what: string, unit: string, value: number, target: number): Row => ({
-  what,
-  peer: unit,
-  kind: "cost",
-  target,
-  ratio: value,
-  spread: [value, value],
-});
 
 /** 2,000 deltas, each in a commit of its own, as they come at 50 a second; the run ended and settled. */
 async function slowTokens(folder: string): Promise<readonly Row[]> {

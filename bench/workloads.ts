@@ -26,7 +26,8 @@ import {
 import type { Event, Message } from "heddle/protocol";
 
 const WORDS = ["the ", "loom ", "holds ", "each ", "thread ", "— ", "in ", "its ", "place ", "„so“ "];
-const word = (index: number): string => WORDS[index % WORDS.length] ?? "";
+/** The words of an answer, one after the other. */
+export const word = (index: number): string => WORDS[index % WORDS.length] ?? "";
 const range = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
@@ -116,3 +117,30 @@ export function agenticLog(events: number): readonly Event[] {
     ),
   ).flat();
 }
+
+/** Events that an agent gives in one turn of its process, as from one read of a model's answer. */
+export const PER_TURN = 16;
+
+/** Pause between the writes of 16 events to many viewers. */
+export const WRITE_EVERY_MS = 40;
+
+/** What the agents of the servers that are measured are told to say. */
+export interface Order {
+  /** How many words. */
+  readonly deltas: number;
+  /** Least length of each. */
+  readonly wordChars: number;
+  /** Whether it waits until the server is told to open. */
+  readonly gated: boolean;
+  /** Whether it waits after 16 words until they are committed, so that one commit holds them and one write. */
+  readonly oneWrite: boolean;
+}
+
+/** The order in forwarded properties, which are ours. */
+export const orderOf = (forwardedProps: unknown): Order => ({
+  deltas: 1,
+  wordChars: 0,
+  gated: false,
+  oneWrite: false,
+  ...Object(forwardedProps),
+});

@@ -76,6 +76,7 @@ const PINNED: readonly (readonly [ErrorCode, number, boolean])[] = [
   ["tool-failed", 500, false],
   ["tool-timeout", 504, true],
   ["step-limit", 500, false],
+  ["answers-missing", 409, false],
   ["resume-invalid", 422, false],
 ];
 
@@ -87,6 +88,10 @@ const held = new Promise<void>((resolve) => {
 });
 const quick = defineAgent({ name: "quick", run: ({ emit }) => void emit.text().write("hi") });
 const slow = defineAgent({ name: "slow", run: () => held });
+const asking = defineAgent({
+  name: "asking",
+  run: async ({ emit }) => void (await emit.interrupt({ reason: "sure?" })),
+});
 const broken = defineAgent({
   name: "broken",
   run: () => {
@@ -102,7 +107,7 @@ const deadStore = (): Store => ({
 
 let server: Served;
 beforeAll(async () => {
-  server = await serve({ agents: [quick, slow, broken], port: 0 });
+  server = await serve({ agents: [quick, slow, broken, asking], port: 0 });
   await (await post("quick", input("t1"))).text();
 });
 afterAll(async () => {
@@ -144,6 +149,10 @@ const RAISE: Readonly<Record<ErrorCode, () => unknown>> = {
     const second = await post("slow", { ...input("t2", "r2"), forwardedProps: { go: 1 } });
     await first.body?.cancel();
     return second;
+  },
+  "answers-missing": async () => {
+    await (await post("asking", input("t4"))).text();
+    return post("asking", { ...input("t4", "r2"), forwardedProps: { go: 1 } });
   },
   "media-type-unsupported": () => post("quick", "x", { "content-type": "text/plain" }),
   "agent-failed": async () => lastEvent(await post("broken", input("t3"))),

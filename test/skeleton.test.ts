@@ -185,7 +185,8 @@ test("two viewers of a running run see the same, and a thread's viewer goes on w
   for await (const frame of starter) first.push(frame);
   expect(textOf(first)).toBe("ab");
   expect(await watcher).toEqual(first);
-  const second = await readAll(post(url, "gated", { runId: "r2" }));
+  const messages = messagesOf(first);
+  const second = await readAll(post(url, "gated", { runId: "r2", messages }));
   for (const frame of [...first, ...second]) expect((await thread.next()).value).toEqual(frame);
   await thread.return();
 });

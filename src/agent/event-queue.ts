@@ -1,7 +1,7 @@
 /**
  * The hand-over between an agent and whoever reads its run: in order, and never without bound.
  *
- * Up to `ROOM_EVENTS` wait freely; then a push asks its caller to wait. A caller that does not is tolerated, since
+ * Up to `ROOM_EVENTS` or `ROOM_CHARS` wait freely; then a push asks its caller to wait. A caller that does not is tolerated, since
  * many sources cannot pause, until `MAX_WAITING_CHARS` wait: then the queue overflows, says so once, and refuses.
  * Refusals are promises that reject without ever counting as unhandled: an agent may ignore them.
  */
@@ -10,6 +10,9 @@ import type { Event } from "../protocol/index.ts";
 
 /** How many events wait before writers are asked to. */
 export const ROOM_EVENTS = 64;
+
+/** How much text waits before writers are asked to. */
+const ROOM_CHARS = 1024 * 1024;
 
 /** How much may wait at all, counted as characters of text and `EVENT_CHARS` for every event. */
 export const MAX_WAITING_CHARS = 16 * 1024 * 1024;
@@ -55,7 +58,7 @@ export class EventQueue {
   /** Resolves when there is room, and rejects where events are not taken any more. */
   room(): Promise<void> {
     if (this.#refusal !== undefined) return refused(this.#refusal.reason);
-    if (this.#waitingCount < ROOM_EVENTS) return READY;
+    if (this.#hasRoom) return READY;
     if (this.#roomAgain === undefined) {
       this.#roomAgain = Promise.withResolvers();
       ignoreRejection(this.#roomAgain.promise);
@@ -83,7 +86,7 @@ export class EventQueue {
   release(event: Event): void {
     this.#waitingCount--;
     this.#waitingChars -= charsOf(event);
-    if (this.#roomAgain === undefined || this.#waitingCount >= ROOM_EVENTS) return;
+    if (this.#roomAgain === undefined || !this.#hasRoom) return;
     this.#roomAgain.resolve();
     this.#roomAgain = undefined;
   }
@@ -95,6 +98,10 @@ export class EventQueue {
       this.#wake = undefined;
     }
     return this.#waiting.length > 0;
+  }
+
+  get #hasRoom(): boolean {
+    return this.#waitingCount < ROOM_EVENTS && this.#waitingChars < ROOM_CHARS;
   }
 
   #add(event: Event): void {

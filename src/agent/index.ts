@@ -17,6 +17,7 @@ export type { Model, ModelRequest } from "./model.ts";
 export type { ReasoningOptions, ReasoningWriter } from "./reasoning-writer.ts";
 export { runAgent } from "./run-agent.ts";
 export type { RunOptions } from "./run-agent.ts";
+export { checkSchema } from "./schema.ts";
 export type { JsonSchema, Schema, StandardIssue, StandardResult, StandardSchema } from "./schema.ts";
 export type { StateWriter } from "./state-writer.ts";
 export type { Subagent, SubagentOptions } from "./subagent.ts";

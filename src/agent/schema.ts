@@ -66,6 +66,12 @@ export function checkOf<T>(schema: Schema<T>): Check<T> {
   };
 }
 
+/** What is wrong with a value by a schema; nothing where it fits. */
+export async function checkSchema(schema: Schema, value: unknown): Promise<readonly string[]> {
+  const checked = await checkOf(schema)(value);
+  return checked.ok ? [] : checked.problems;
+}
+
 /** The JSON Schema of a schema. Throws `config-invalid` where its library does not say one. */
 export function jsonSchemaOf(schema: Schema, setting: string): JsonSchema {
   if (!isStandard(schema)) return hasLibrarySchema(schema) ? schema.jsonSchema : schema;

@@ -36,8 +36,9 @@ export async function servedAgents(settings: Configuration, env: Environment): P
 }
 
 /** What is chosen to be passed on wins over what is set for all. */
-function remotes({ agents = {} }: Configuration): readonly Agent[] {
+function remotes({ agents = {}, maxEventsPerRun }: Configuration): readonly Agent[] {
+  const limits = maxEventsPerRun === undefined ? {} : { maxEvents: maxEventsPerRun };
   return Object.entries(agents).map(([name, { url, headers }]) =>
-    remoteAgent({ name, url, headers: () => ({ ...headers, ...forwardedHeaders() }) }),
+    remoteAgent({ name, url, ...limits, headers: () => ({ ...headers, ...forwardedHeaders() }) }),
   );
 }

@@ -119,6 +119,8 @@ export const ERRORS = {
   "tool-timeout": { status: 504, retryable: true },
   /** The agent called the model as often as it is allowed to, and was not done. */
   "step-limit": { status: 500 },
+  /** The thread waits for answers: to questions, or to tool calls that the client has to execute. */
+  "answers-missing": { status: 409 },
   /** The answers do not fit the questions that are open. */
   "resume-invalid": { status: 422 },
 } as const satisfies Record<string, ErrorEntry>;

@@ -37,6 +37,8 @@ export interface AttachOptions extends Omit<ShowOptions, "names" | "alias"> {
   readonly runAs?: string | undefined;
   /** Begins with a prelude, for who has nothing and cannot take history as a stream. Default false. */
   readonly prelude?: boolean | undefined;
+  /** In place of a prelude at the newest event: of a run that has just begun, for who started it. */
+  readonly opening?: Opening | undefined;
   /** Ids of the messages that the viewer holds, in its order: with a prelude, so that it ends up with ours. */
   readonly held?: readonly string[] | undefined;
   /** Aborts when the viewer is gone. */
@@ -97,8 +99,8 @@ export async function attach(store: Store, hubs: Hubs, key: ThreadKey, options: 
   // The whole log has no prelude: its branches cannot be told as one.
   if (begin.gap !== undefined && (onGap === "error" || run === undefined)) throw begin.gap;
   const reset = begin.gap !== undefined;
-  const opening =
-    run !== undefined && (reset || options.prelude === true) ? await openingOf(store, run, options.held) : undefined;
+  const asksPrelude = run !== undefined && (reset || options.prelude === true);
+  const opening = options.opening ?? (asksPrelude ? await openingOf(store, run, options.held) : undefined);
   const afterSeq = opening?.seq ?? begin.afterSeq;
   const path = await pathOf(store, thread, opening?.run ?? run, afterSeq, options);
   const alias = aliasOf(options);

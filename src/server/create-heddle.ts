@@ -15,6 +15,7 @@ import { checkHealth } from "./check-health.ts";
 import type { Health } from "./check-health.ts";
 import { Errands } from "./errands.ts";
 import { Hubs } from "./hubs.ts";
+import type { PostRules } from "./post-rules.ts";
 import { DEFAULT_LIMITS } from "./run-limits.ts";
 import type { RunLimits } from "./run-limits.ts";
 import { readRunBody, readThreadId } from "./read-run-body.ts";
@@ -53,6 +54,8 @@ export interface HeddleOptions {
   readonly maxEventsPerRun?: number;
   /** Most messages, calls, steps and subagents of a run that are open at a time. Default 10,000. */
   readonly maxOpenItems?: number;
+  /** How posts are taken where there is a choice: by the agent's name, and `*` for all. */
+  readonly rules?: Readonly<Record<string, PostRules>>;
   /** Whether a breach of AG-UI's rules of order ends a run. Default false: it is repaired. */
   readonly strict?: boolean;
   /** Told what had to be put right in the events of an agent. Default: nobody; repairs are counted. */
@@ -138,7 +141,9 @@ class Server implements Heddle {
     const committer = (this.#committer = new Committer(store, { heartbeatMs, lingerMs, onTrouble }));
     const hubs = (this.#hubs = new Hubs(store, { pollMs, onTrouble }));
     const parts = { store, committer, hubs, errands, leaseMs, cancelGraceMs, strict, onError, onRepair, onLog };
-    this.#runs = new Runs({ ...parts, limits: limitsOf(options) });
+    const { rules = {} } = options;
+    const rulesOf = (name: string): PostRules => ({ ...rules["*"], ...rules[name] });
+    this.#runs = new Runs({ ...parts, limits: limitsOf(options), rulesOf });
     this.#reaper = new Reaper(store, errands, { everyMs: reapMs, leaseMs });
   }
 
@@ -174,6 +179,7 @@ class Server implements Heddle {
       runId,
       run: { threadId, runId: began.runId },
       joined: began.joined,
+      opening: began.opening,
       held: input.messages.map(({ id }) => id),
       peer,
       warnings: told,

@@ -13,7 +13,7 @@ const MAX_BYTES_PER_CHAR = 6;
 /** About what quotes, colons and commas of a flat event take, at most. */
 const FRAME_BYTES = 512;
 
-/** The JSON value of an event. Throws `event-invalid` where it has none, `limit-exceeded` where it is too large or deep. */
+/** The JSON value of an event. Throws `event-invalid` where it has none, `limit-exceeded` where it is large or deep. */
 export function detachEvent(event: unknown, maxBytes: number): unknown {
   const flat = flatCopy(event);
   if (flat === undefined) return decodeJson(textOf(event, maxBytes), { maxBytes });

@@ -44,12 +44,12 @@ describe("HTTP-RUN-6: nothing new on a thread that exists asks for what is there
     expect(reduceAll(events)).toMatchObject({ messages: [user("u1")], state: { a: 1 } });
   });
 
-  test.each<[string, object]>([
-    ["a message", { messages: [user("u2")] }],
-    ["a forwarded property", { forwardedProps: { go: 1 } }],
-    ["an answer", { resume: [answer("q1")] }],
-  ])("but %s starts a run", async (_, more) => {
-    const { heddle, calls } = asking();
+  test.each<[string, object, number]>([
+    ["a message", { messages: [user("u2")] }, 0],
+    ["a forwarded property", { forwardedProps: { go: 1 } }, 0],
+    ["an answer", { resume: [answer("q1")] }, 1],
+  ])("but %s starts a run", async (_, more, questions) => {
+    const { heddle, calls } = asking(questions);
     await runToEnd(heddle, bodyOf("r1"));
     await runToEnd(heddle, bodyOf("r2", { messages: [], forwardedProps: {}, ...more }));
     expect(calls).toHaveLength(2);

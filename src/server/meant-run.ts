@@ -4,12 +4,13 @@
  * The ids of a run that is there mean that run. Nothing new at all on a thread that exists (no messages, no answers, no
  * forwarded properties) asks for what is there, and starts nothing. Answers to the questions of a run may come under that
  * run's own id, as CopilotKit sends them: they mean a new run, which hangs on it and has an id of ours, always the same
- * one for the same answers.
+ * one for the same answers. The same answers under another id mean the run that had them first.
  */
 import type { Agent } from "../agent/index.ts";
 import { HeddleError } from "../protocol/index.ts";
 import type { RunAgentInput } from "../protocol/index.ts";
 import type { RunInfo, Store, ThreadInfo, ThreadKey } from "../store/index.ts";
+import { answeredRun } from "./answered-run.ts";
 import { checkSameRun } from "./same-run.ts";
 
 /** What a post means. */
@@ -42,6 +43,8 @@ export async function meantRun(
     input = { ...posted, runId: `${posted.runId}~${round}`, parentRunId: run.runId };
   }
   if (conflict !== undefined) throw conflict;
+  const answered = await answeredRun(store, thread, input);
+  if (answered !== undefined) return { type: "join", runId: answered.runId };
   const tip = input.parentRunId ?? thread.head;
   return tip !== undefined && asksForNothing(input) ? { type: "join", runId: tip } : { type: "start", input };
 }

@@ -8,6 +8,7 @@ import type { Event, Message } from "../protocol/index.ts";
 import { foldBranch, formatCursor } from "../store/index.ts";
 import type { RunInfo, RunKey, Store, StoredEvent } from "../store/index.ts";
 import { prelude } from "../stream/index.ts";
+import type { PreludeState } from "../stream/index.ts";
 import { FrameWriter } from "./chunk.ts";
 import type { Encoding } from "./encoding.ts";
 import { shown } from "./show.ts";
@@ -15,8 +16,10 @@ import type { Show } from "./show.ts";
 
 /** A prelude at a place of a log. */
 export interface Opening {
-  /** The run that it leads into, as it was then. */
-  readonly run: RunInfo;
+  /** The run that it leads into. */
+  readonly runId: string;
+  /** That run as it was then; absent where it has just begun. */
+  readonly run?: RunInfo;
   /** Everything up to this seq is told by it. */
   readonly seq: number;
   /** The events. */
@@ -26,7 +29,19 @@ export interface Opening {
 /** The opening at the newest event of a run, for who holds messages of these ids, in this order. */
 export async function openingOf(store: Store, key: RunKey, held: readonly string[] = []): Promise<Opening> {
   const { run, seq, state } = await foldBranch(store, key);
-  return { run, seq, events: inOrder(prelude(state), held) };
+  return { runId: run.runId, run, seq, events: inOrder(prelude(state), held) };
+}
+
+/** The opening of a run that has just begun: what whoever started it lacks of what was before. */
+export function startingAt(runId: string, seq: number, state: PreludeState, held: readonly Message[]): Opening {
+  return {
+    runId,
+    seq,
+    events: inOrder(
+      prelude(state),
+      held.map(({ id }) => id),
+    ),
+  };
 }
 
 /**
@@ -54,7 +69,7 @@ function inOrder(events: readonly Event[], held: readonly string[]): readonly Ev
 }
 
 /** An opening as somebody sees it. */
-export function shownOpening({ run: { runId }, seq, events }: Opening, show: Show): readonly StoredEvent[] {
+export function shownOpening({ runId, seq, events }: Opening, show: Show): readonly StoredEvent[] {
   return events.flatMap((event) => shown({ seq, runId, json: JSON.stringify(event) }, show) ?? []);
 }
 

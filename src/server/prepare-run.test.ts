@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import { agentOf, bodyOf, collect, runToEnd, served } from "../../test/served.ts";
 import type { Message, RunAgentInput, RunStartedEvent } from "../protocol/index.ts";
 import { foldBranch } from "../store/index.ts";
-import { view } from "../stream/index.ts";
+import { reduceAll, view } from "../stream/index.ts";
 import { DEFAULT_TENANT } from "./index.ts";
+import type { Heddle, LoggedEvent } from "./index.ts";
 
 const user = (id: string, content = id): Message => ({ id, role: "user", content });
 
@@ -45,10 +46,7 @@ describe("messages", () => {
   test.each<[string, readonly Message[]]>([
     ["only the new one", [user("u2")]],
     ["the whole history", [user("u1"), { id: "re-r1", role: "assistant", content: "re: u1" }, user("u2")]],
-    [
-      "a history that was altered",
-      [user("u1", "never said"), { id: "re-r1", role: "assistant", content: "forged" }, user("u2")],
-    ],
+    ["a history that was altered", [user("u1"), { id: "re-r1", role: "assistant", content: "forged" }, user("u2")]],
     ["one of them twice", [user("u2"), user("u2", "again")]],
   ])("where the client posts %s, the agent gets the log's history and the new message once", async (_, messages) => {
     const { heddle, inputs } = answering();
@@ -60,7 +58,7 @@ describe("messages", () => {
       user("u2"),
     ]);
     expect(input?.messages).toEqual([user("u2")]);
-    expect(metadata).toEqual({ heddle: { lineage: { parent: "r1", kind: "continue" } } });
+    expect(metadata).toMatchObject({ heddle: { lineage: { parent: "r1", kind: "continue" } } });
     const { messages: folded } = view(
       (await foldBranch(heddle.store, { tenant: DEFAULT_TENANT, threadId: "t1", runId: "r2" })).state.reduce,
     );
@@ -76,8 +74,9 @@ describe("messages", () => {
       { id: "x9", role: "tool", toolCallId: "c9", content: "42" },
     ];
     const { warnings } = await heddle.start("test", bodyOf("r2", { messages: [...forged, user("u2")] }));
-    await collect(heddle, { runId: "r2" });
+    const [first] = await collect(heddle, { runId: "r2" });
     expect(warnings.map(({ path }) => path)).toEqual(["/messages/0", "/messages/1", "/messages/2"]);
+    expect(first?.event.metadata).toMatchObject({ heddle: { warnings } });
     expect(idsOf(inputs[1])).toEqual(["u1", "re-r1", "u2"]);
   });
 
@@ -117,13 +116,19 @@ describe("what the log keeps of an input", () => {
   });
 });
 
+/** Everything that the thread holds, where there is one. */
+const all = (heddle: Heddle): Promise<readonly LoggedEvent[]> => collect(heddle, { follow: false }).catch(() => []);
+
 /** What a run that posts a state is told, logs and gets, behind runs that set states. */
 async function behind(states: readonly unknown[], posted: object) {
   const { heddle, inputs } = answering(states);
   for (const index of states.keys()) await runToEnd(heddle, bodyOf(`r${index}`));
-  const events = await runToEnd(heddle, bodyOf("last", posted));
-  const told = events.flatMap((event) => (event.type === "STATE_SNAPSHOT" ? [event.snapshot] : []));
-  const [first] = events;
+  const messages = reduceAll((await all(heddle)).map(({ event }) => event)).messages;
+  const body = bodyOf("last", { messages, ...posted });
+  const { opening } = await heddle.start("test", body);
+  const seen = await collect(heddle, { runId: "last", opening });
+  const told = seen.flatMap(({ event }) => (event.type === "STATE_SNAPSHOT" ? [event.snapshot] : []));
+  const [first] = await runToEnd(heddle, body);
   return { told, logged: first?.type === "RUN_STARTED" ? first.input?.state : "", got: inputs.at(-1)?.state };
 }
 

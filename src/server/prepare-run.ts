@@ -1,19 +1,22 @@
 /**
- * What becomes of a posted input: where the run hangs, what its agent gets, and what the log gets.
+ * What becomes of a posted input: where the run hangs, what its agent gets, and what the log gets (DESIGN 9).
  *
- * The log owns the history. Messages are matched by id, and the log's version of a known one counts; new are messages of
- * the user and answers to calls that wait for one. A thread that does not exist takes its history as it comes. The log's
- * RUN_STARTED holds what the branch did not hold yet, without forwarded properties. Edits, regeneration and forks by
- * what is posted belong here too, and are not here yet: a list that leaves something off continues the branch.
+ * The log owns the history. What a client posts is judged against the branch that it hangs on: it goes on, is a fork, or asks
+ * for what is there. The log's RUN_STARTED holds what the branch did not hold yet, without forwarded properties, and what
+ * of the post does not count. A branch that waits for answers goes on with all of them only.
  */
 import { HeddleError } from "../protocol/index.ts";
-import type { Event, Message, RunAgentInput, Warning } from "../protocol/index.ts";
+import type { Event, RunAgentInput, Warning } from "../protocol/index.ts";
 import { foldBranch } from "../store/index.ts";
-import type { RunInfo, Store, ThreadInfo } from "../store/index.ts";
+import type { Store, ThreadInfo } from "../store/index.ts";
 import { createPreludeState, view } from "../stream/index.ts";
 import type { PreludeState } from "../stream/index.ts";
-import { normaliseInput, reconcileState } from "../stream/lineage/index.ts";
-import type { KnownRun, LineageKind, StateDecision } from "../stream/lineage/index.ts";
+import { normaliseInput, reconcile } from "../stream/lineage/index.ts";
+import type { LineageKind, Reconciled } from "../stream/lineage/index.ts";
+import { checkAnswers } from "./check-answers.ts";
+import { judgePost } from "./known-branch.ts";
+import type { Judged } from "./known-branch.ts";
+import type { PostRules } from "./post-rules.ts";
 
 /** A run as it is about to begin. */
 export interface RunPlan {
@@ -31,30 +34,51 @@ export interface RunPlan {
   readonly logged: RunAgentInput;
   /** What follows RUN_STARTED before the agent says anything. */
   readonly opening: readonly Event[];
+  /** Whether whoever posted holds something else than the branch does, and has to be told. */
+  readonly differs: boolean;
   /** What of the input does not count. */
   readonly warnings: readonly Warning[];
 }
 
-/** Earlier states that a posted one is compared with: of so many runs. */
-const REMEMBERED_RUNS = 16;
+/** A post that asks for what is there, at this run, and starts nothing. */
+export interface Restore {
+  /** The run. */
+  readonly restore: string;
+}
 
-/** Plans a run. Throws `thread-busy` where the run that it would hang on has not ended, and `run-unknown`. */
+/** Where a run is asked to hang: a run, the root of a new tree, or, where undefined, the head. */
+export type Place = string | typeof ROOT | undefined;
+
+/** In place of a parent: none. */
+export const ROOT: unique symbol = Symbol("root");
+
+/**
+ * Plans a run. Throws `thread-busy` where the run that it would hang on has not ended, `run-unknown`, `answers-missing` and
+ * `resume-invalid`.
+ */
 export async function prepareRun(
   store: Store,
   thread: ThreadInfo | undefined,
   posted: RunAgentInput,
-): Promise<RunPlan> {
-  const parent = thread === undefined ? undefined : (posted.parentRunId ?? thread.head);
-  if (thread === undefined || parent === undefined) {
-    const place = { parentRunId: undefined, kind: undefined, ifHead: null } as const;
-    return { ...place, ...planned(createPreludeState(), posted, true, reconcileState(posted.state, [], undefined)) };
+  place: Place,
+  rules: PostRules,
+): Promise<RunPlan | Restore> {
+  if (thread === undefined) {
+    const judged = { reconciled: reconcile(posted, undefined, rules), base: undefined };
+    return planned(store, posted, judged, { parentRunId: undefined, kind: undefined, ifHead: null }, rules);
   }
-  const { run, state } = await foldBranch(store, { ...thread, runId: parent });
+  const parent = place ?? thread.head;
+  if (parent === undefined || parent === ROOT) {
+    const nothing = { runs: [], messages: [] };
+    const judged = { reconciled: reconcile(posted, nothing, rules), base: undefined };
+    return planned(store, posted, judged, { parentRunId: undefined, kind: undefined }, rules);
+  }
+  const folded = await foldBranch(store, { ...thread, runId: parent });
   // One that is running may say more before the claim, and the fold would not know.
-  if (run.end === undefined) throw busy(thread.threadId, run.runId);
-  const kind = parent === thread.head ? "continue" : "branch";
-  const place = { parentRunId: parent, kind, ...(kind === "continue" && { ifHead: parent }) } as const;
-  return { ...place, ...planned(state, posted, false, await stateOf(store, run, state, posted.state)) };
+  if (folded.run.end === undefined) throw busy(thread.threadId, folded.run.runId);
+  const judged = await judgePost(store, folded, posted, rules);
+  if (judged.reconciled.verdict === "restore") return { restore: parent };
+  return planned(store, posted, judged, placeOf(thread, judged, parent), rules);
 }
 
 /** The error for who has to wait. */
@@ -63,82 +87,57 @@ export function busy(threadId: string, runId: string | undefined): HeddleError {
   return new HeddleError("thread-busy", message, { threadId, runId });
 }
 
-function planned(
-  state: PreludeState,
+function placeOf(
+  { head }: ThreadInfo,
+  { reconciled }: Judged,
+  parent: string,
+): Pick<RunPlan, "parentRunId" | "kind" | "ifHead"> {
+  if ("forkAt" in reconciled) {
+    const { forkAt } = reconciled;
+    return { parentRunId: forkAt, kind: forkAt === undefined ? undefined : "branch" };
+  }
+  return parent === head
+    ? { parentRunId: parent, kind: "continue", ifHead: parent }
+    : { parentRunId: parent, kind: "branch" };
+}
+
+async function planned(
+  store: Store,
   posted: RunAgentInput,
-  isNew: boolean,
-  decision: StateDecision,
-): Pick<RunPlan, "state" | "input" | "logged" | "opening" | "warnings"> {
+  { reconciled, base }: Judged,
+  place: Pick<RunPlan, "parentRunId" | "kind" | "ifHead">,
+  rules: PostRules,
+): Promise<RunPlan> {
+  const answers = await checkAnswers(store, posted, reconciled, base, rules);
+  const state = base?.state ?? createPreludeState();
   const held = view(state.reduce).messages;
-  const { added, warnings } = sorted(posted.messages, held, isNew);
-  const history = held.filter(({ role }) => role !== "activity");
+  const messages = [...reconciled.messages, ...answers.declined].filter(({ role }) => role !== "activity");
+  const { state: decision } = reconciled;
   const { state: postedState, ...rest } = posted;
   // A state that nobody ever spoke of is left out, as it was posted.
   const isSpoken = postedState !== undefined || state.reduce.document !== undefined;
-  const input = { ...rest, messages: [...history, ...added], ...(isSpoken && { state: decision.state }) };
-  const { forwardedProps: _forwardedProps, ...kept } = normaliseInput({ ...rest, messages: input.messages }, held);
-  const isChange = decision.kind === "change";
+  const input = { ...rest, messages, ...(isSpoken && { state: decision.state }) };
+  const { forwardedProps: _forwardedProps, ...kept } = normaliseInput({ ...rest, messages }, held);
+  const isLogged = decision.log || decision.kind === "change";
   // The fold takes the state of an input only where there was none before.
-  const tells = decision.snapshot || (decision.log && state.reduce.document !== undefined);
+  const tells = isLogged && state.reduce.document !== undefined;
   return {
+    ...place,
     state,
     input,
-    logged: isChange ? { ...kept, state: decision.state } : kept,
+    logged: isLogged ? { ...kept, state: decision.state } : kept,
     opening: tells ? [{ type: "STATE_SNAPSHOT", snapshot: decision.state, timestamp: Date.now() }] : [],
-    warnings,
+    differs: reconciled.differs || decision.snapshot || answers.declined.length > 0,
+    warnings: [...warningsOf(reconciled), ...answers.warnings],
   };
 }
 
-/** Which posted messages are new, and what does not count. */
-function sorted(
-  posted: readonly Message[],
-  held: readonly Message[],
-  isNew: boolean,
-): { readonly added: readonly Message[]; readonly warnings: readonly Warning[] } {
-  const ids = new Set(held.map(({ id }) => id));
-  const waiting = waitingCalls(held);
-  const added: Message[] = [];
-  const warnings: Warning[] = [];
-  for (const [index, message] of posted.entries()) {
-    // Activities are never part of an input, and the log's version of a known message counts.
-    if (message.role === "activity" || ids.has(message.id)) continue;
-    if (isNew || message.role === "user" || (message.role === "tool" && waiting.delete(message.toolCallId))) {
-      ids.add(message.id);
-      added.push(message);
-    } else warnings.push({ code: "not-applied", path: `/messages/${index}`, message: dropped(message) });
-  }
-  return { added, warnings };
-}
-
-const dropped = ({ id, role }: Message): string =>
-  role === "system" || role === "developer"
-    ? `Dropped the message ${id}: instructions are only taken when a thread begins.`
-    : `Dropped the message ${id}: the log does not hold it, and it answers no call that waits.`;
-
-/** The calls of a conversation that nobody has answered. */
-function waitingCalls(messages: readonly Message[]): Set<string> {
-  const waiting = new Set<string>();
-  for (const message of messages) {
-    if (message.role === "assistant") for (const { id } of message.toolCalls ?? []) waiting.add(id);
-  }
-  for (const message of messages) if (message.role === "tool") waiting.delete(message.toolCallId);
-  return waiting;
-}
-
-/** Whether a posted state counts. Earlier states are only looked up for one that seems to be a change. */
-async function stateOf(store: Store, run: RunInfo, state: PreludeState, posted: unknown): Promise<StateDecision> {
-  const now = state.reduce.document;
-  const decision = reconcileState(posted, [], now);
-  if (decision.kind !== "change") return decision;
-  const branch = await store.branch(run);
-  const runs = await Promise.all(branch.slice(-REMEMBERED_RUNS).map((each) => known(store, each)));
-  return reconcileState(posted, runs, now);
-}
-
-async function known(store: Store, run: RunInfo): Promise<KnownRun> {
-  const snapshot = await store.snapshot(run, run.lastSeq);
-  const said =
-    snapshot?.seq === run.lastSeq ? snapshot.events.findLast(({ type }) => type === "STATE_SNAPSHOT") : undefined;
-  const state = said?.type === "STATE_SNAPSHOT" ? { state: said.snapshot } : {};
-  return { runId: run.runId, ended: run.end !== undefined, ...state };
-}
+const warningsOf = ({ dropped }: Reconciled): readonly Warning[] =>
+  dropped
+    // Activities are never part of an input: sending them is no mistake.
+    .filter(({ code }) => code !== "activity")
+    .map(({ path, message, messageId }) => ({
+      code: "not-applied",
+      path,
+      message: `Dropped the message ${messageId}: ${message}`,
+    }));

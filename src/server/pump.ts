@@ -10,6 +10,7 @@ import type { Event, EventType } from "../protocol/index.ts";
 import type { RunWriter } from "../store/index.ts";
 import { createRepairState, repairEnd } from "../stream/repair/index.ts";
 import { asError } from "./as-error.ts";
+import { checkPatch } from "./check-patch.ts";
 import { detachEvent } from "./detach-event.ts";
 import { InstructionMarker } from "./mark-instructions.ts";
 import { DEFAULT_LIMITS, EVENTS_PER_TURN, tooMuch } from "./run-limits.ts";
@@ -49,6 +50,7 @@ async function writeAll(writer: RunWriter, events: AsyncIterable<Event>, limits:
     if (event === undefined) continue;
     // The end is not held against a run.
     if (++count > maxEvents && !isTerminal(event)) throw tooMuch("events of a run", maxEvents, count);
+    checkPatch(writer.state.reduce, event);
     const room = writer.write(instructions.mark(event));
     open += OPENS[event.type] ?? 0;
     if (open > maxOpen) throw tooMuch("open items of a run", maxOpen, open);

@@ -24,8 +24,11 @@ import type { Hubs } from "./hubs.ts";
 import { ingesting } from "./ingest.ts";
 import { LiveRuns } from "./live-runs.ts";
 import { meantRun } from "./meant-run.ts";
-import { busy, prepareRun } from "./prepare-run.ts";
-import type { RunPlan } from "./prepare-run.ts";
+import { startingAt } from "./opening.ts";
+import type { Opening } from "./opening.ts";
+import type { PostRules } from "./post-rules.ts";
+import { ROOT, busy, prepareRun } from "./prepare-run.ts";
+import type { Place, RunPlan } from "./prepare-run.ts";
 import { pump } from "./pump.ts";
 import type { RunLimits } from "./run-limits.ts";
 import { runLog } from "./run-log.ts";
@@ -44,6 +47,8 @@ export interface StartedRun {
   readonly run: { readonly threadId: string; readonly runId: string };
   /** True where the run was there already: nothing was started. */
   readonly joined: boolean;
+  /** What whoever started the run is told first, where they hold something else than the branch does. */
+  readonly opening: Opening | undefined;
   /** Ids of the messages that were posted: what whoever asked holds. */
   readonly held: readonly string[];
   /** Who asked, as far as the input tells: its version decides how events are shown to it. */
@@ -53,7 +58,9 @@ export interface StartedRun {
 }
 
 /** How a run is started. */
-export interface StartOptions {
+export interface StartOptions extends PostRules {
+  /** The run that it hangs on, or `ROOT`. Default: the one that the post names, else the thread's head. */
+  readonly parent?: Place;
   /** `cancel` stops the run when the last one who attached to it with a signal is gone. Default: it goes on. */
   readonly onDisconnect?: "cancel" | undefined;
 }
@@ -91,6 +98,8 @@ export interface RunsParts {
   readonly cancelGraceMs: number;
   /** How much a run may say. */
   readonly limits: RunLimits;
+  /** How posts for an agent are taken. */
+  readonly rulesOf: (agentName: string) => PostRules;
   /** Whether a breach of the rules of order ends a run instead of being repaired. */
   readonly strict: boolean;
   /** Told what went wrong in a run. */
@@ -102,7 +111,17 @@ export interface RunsParts {
 }
 
 /** What comes of asking for a run. */
-type Began = Pick<StartedRun, "joined" | "warnings"> & { readonly runId: string };
+type Began = Pick<StartedRun, "joined" | "opening" | "warnings"> & { readonly runId: string };
+
+/** What is asked for. */
+interface Ask {
+  readonly key: ThreadKey;
+  readonly agent: Agent;
+  readonly posted: RunAgentInput;
+  readonly options: StartOptions;
+  /** Where the run hangs whatever the post says. */
+  readonly place?: Place;
+}
 
 /** A run before it is claimed. */
 interface Draft extends Run {
@@ -143,30 +162,48 @@ export class Runs {
   /** Starts a run, or joins the one that has its ids. Resolves when its first event is in the log. */
   async start(tenant: string, agent: Agent, input: RunAgentInput, options: StartOptions = {}): Promise<Began> {
     if (this.#closing) throw serverClosing();
-    const attempt = (): Promise<Began> => this.#start({ tenant, threadId: input.threadId }, agent, input, options);
-    const started = attempt().catch(async (error: unknown) => {
-      // Whoever is in the way may be gone: a thread is free when the lease is over, not when somebody looks next.
-      if (!isBusy(error) || (await reap(this.#parts.store, this.#parts)).length === 0) throw error;
-      return attempt();
-    });
+    const ask = { key: { tenant, threadId: input.threadId }, agent, posted: input, options };
+    const started = this.#startBeside(ask);
     this.#starting.add(started);
     return started.finally(() => this.#starting.delete(started));
   }
 
-  async #start(place: ThreadKey, agent: Agent, posted: RunAgentInput, options: StartOptions): Promise<Began> {
-    const { store } = this.#parts;
+  /** Starts a run, and where another is in its way does what was agreed on. */
+  async #startBeside(ask: Ask): Promise<Began> {
+    const { key, agent, options } = ask;
+    const { store, rulesOf } = this.#parts;
+    const { onBusy = "reject" } = { ...rulesOf(agent.name), ...options };
+    try {
+      return await this.#start(ask);
+    } catch (error) {
+      const inTheWay = blockerOf(error);
+      if (inTheWay === undefined) throw error;
+      const run = await store.run({ ...key, runId: inTheWay });
+      // Whoever is in the way may be gone: a thread is free when the lease is over, not when somebody looks next.
+      const isFree = run === undefined || run.end !== undefined || (await reap(store, this.#parts)).length > 0;
+      if (isFree) return this.#start(ask);
+      if (onBusy === "reject") throw error;
+      if (onBusy !== "fork") await this.cancel(run);
+      return onBusy === "interrupt" ? this.#start(ask) : this.#start({ ...ask, place: run.parentRunId ?? ROOT });
+    }
+  }
+
+  async #start({ key: place, agent, posted, options, place: asked }: Ask): Promise<Began> {
+    const { store, rulesOf } = this.#parts;
     const thread = await store.thread(place);
     const meant = await meantRun(store, place, thread, agent, posted);
     if (meant.type === "join") return joined(await knownRun(store, place, meant.runId));
     const { input } = meant;
     const key = { ...place, runId: input.runId };
-    const plan = await prepareRun(store, thread, input);
+    const where = asked ?? options.parent ?? input.parentRunId;
+    const plan = await prepareRun(store, thread, input, where, { ...rulesOf(agent.name), ...options });
+    if ("restore" in plan) return joined(await knownRun(store, place, plan.restore));
     const stop = new AbortController();
     const events = this.#speak({ agent, input }, plan.input, stop.signal);
     const draft = { key, agent, input, stop, options, events };
-    const opening = [placed(await firstOf(events), plan), ...plan.opening] as const;
-    for (const event of opening) stepPrelude(plan.state, event);
-    const [first, ...rest] = opening;
+    const beginning = [placed(await firstOf(events), plan), ...plan.opening] as const;
+    for (const event of beginning) stepPrelude(plan.state, event);
+    const [first, ...rest] = beginning;
     const jsons = [JSON.stringify(first), ...rest.map((event) => JSON.stringify(event))] as const;
     const claim = await this.#claim(draft, plan, jsons);
     if (claim.type === "exists") {
@@ -175,8 +212,11 @@ export class Runs {
     }
     if (claim.type === "busy") throw busy(key.threadId, claim.run.runId);
     if (claim.type === "moved") throw busy(key.threadId, claim.head);
+    // Before the agent says more: the state is the writer's from here on.
+    const { tail } = claim.thread;
+    const opening = plan.differs ? startingAt(key.runId, tail, plan.state, posted.messages) : undefined;
     this.#execute(draft, claim, jsons, plan.state);
-    return { joined: false, runId: key.runId, warnings: plan.warnings };
+    return { joined: false, opening, runId: key.runId, warnings: plan.warnings };
   }
 
   /** The events of a run: RUN_STARTED at once, and the agent's when more are asked for. */
@@ -296,9 +336,13 @@ function shutDown(): HeddleError {
 /** Why a run is stopped that somebody asked to stop. */
 const stopped = (): DOMException => new DOMException("The run was stopped.", "AbortError");
 
-const isBusy = (error: unknown): boolean => error instanceof HeddleError && error.code === "thread-busy";
+/** The run that an error says is in the way; undefined for any other error. */
+function blockerOf(error: unknown): string | undefined {
+  if (!(error instanceof HeddleError) || error.code !== "thread-busy") return undefined;
+  return "runId" in error.details && typeof error.details.runId === "string" ? error.details.runId : undefined;
+}
 
-const joined = ({ runId }: RunInfo): Began => ({ joined: true, runId, warnings: [] });
+const joined = ({ runId }: RunInfo): Began => ({ joined: true, opening: undefined, runId, warnings: [] });
 
 async function firstOf(events: AsyncGenerator<Event, void, undefined>): Promise<Event> {
   const { value } = await events.next();
@@ -307,8 +351,9 @@ async function firstOf(events: AsyncGenerator<Event, void, undefined>): Promise<
 }
 
 /** The start of a run as the log has it, with its input and its place in the thread. */
-function placed(started: Event, { parentRunId: parent, kind, logged }: RunPlan): Event {
+function placed(started: Event, { parentRunId: parent, kind, logged, warnings }: RunPlan): Event {
   if (started.type !== "RUN_STARTED") return started;
   const lineage = parent === undefined ? {} : { parent, kind };
-  return { ...started, input: logged, metadata: { ...started.metadata, [METADATA_KEY]: { lineage } } };
+  const ours = { lineage, ...(warnings.length > 0 && { warnings }) };
+  return { ...started, input: logged, metadata: { ...started.metadata, [METADATA_KEY]: ours } };
 }

@@ -7,10 +7,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Agent } from "../agent/index.ts";
 import { HeddleError } from "../protocol/index.ts";
-import type { Event, Message, ResumeEntry, RunAgentInput } from "../protocol/index.ts";
+import type { Message, ResumeEntry, RunAgentInput } from "../protocol/index.ts";
 import { foldBranch } from "../store/index.ts";
 import type { RunInfo, RunKey, Store } from "../store/index.ts";
 import { view } from "../stream/index.ts";
+import { startedInput } from "./run-start.ts";
 
 /** Throws `run-conflict` where a post does not mean this run. */
 export async function checkSameRun(store: Store, run: RunInfo, agent: Agent, posted: RunAgentInput): Promise<void> {
@@ -18,8 +19,8 @@ export async function checkSameRun(store: Store, run: RunInfo, agent: Agent, pos
   if (posted.parentRunId !== undefined && posted.parentRunId !== run.parentRunId) {
     throw conflict(run, `it hangs on ${run.parentRunId ?? "no other run"}`);
   }
-  const started = await startOf(store, run);
-  if (!isDeepStrictEqual(answersIn(started?.resume), answersIn(posted.resume))) {
+  const started = await startedInput(store, run);
+  if (!sameAnswers(started?.resume, posted.resume)) {
     throw conflict(run, "it was started with other answers to interrupts");
   }
   const brought = posted.messages.filter(({ role }) => role === "user" || role === "tool");
@@ -27,17 +28,11 @@ export async function checkSameRun(store: Store, run: RunInfo, agent: Agent, pos
   if (unknown !== undefined) throw conflict(run, `it does not know the message ${unknown.id}`);
 }
 
-/** The input that the log has of a run. */
-async function startOf(store: Store, run: RunInfo): Promise<RunAgentInput | undefined> {
-  const thread = await store.thread(run);
-  const isDropped = run.firstSeq <= (thread?.floor ?? 0);
-  const [first] = isDropped
-    ? ((await store.compacted(run)) ?? [])
-    : (await store.read(run, { afterSeq: run.firstSeq - 1, throughSeq: run.firstSeq })).events;
-  if (first === undefined) return undefined;
-  const event: Event = JSON.parse(first.json);
-  return event.type === "RUN_STARTED" ? event.input : undefined;
-}
+/** Whether two lists of answers say the same, in whatever order. */
+export const sameAnswers = (
+  one: readonly ResumeEntry[] | undefined,
+  other: readonly ResumeEntry[] | undefined,
+): boolean => isDeepStrictEqual(answersIn(one), answersIn(other));
 
 const answersIn = (resume: readonly ResumeEntry[] = []): readonly ResumeEntry[] =>
   resume.toSorted((a, b) => (a.interruptId < b.interruptId ? -1 : 1));

@@ -77,6 +77,6 @@ test("Payload. With a 34 KB tool result the bytes sent to the browser stay under
   // A client that was never shown them goes on with what it has, and the model is told what it was told before.
   const second = { threadId: "t", runId: "r2", messages: [{ id: "u2", role: "user", content: "And now?" }] };
   const said = await (await postRun(url, "roles", second)).text();
-  expect(said).toContain('"delta":"system developer user assistant tool assistant system user"');
+  expect(said).toContain('system developer user assistant tool assistant system user"');
   expect(promptsIn(said)).toEqual([]);
 });

@@ -11,7 +11,7 @@ export function replyError(error: unknown, request: FastifyRequest, reply: Fasti
   const { status, headers, body } = errorAnswer(translated(error, request), (fault, reference) =>
     request.log.error({ err: fault, reference }, "a request failed"),
   );
-  // Fastify closes the connection on a body that is too large, and the client, still sending, might never see the answer.
+  // Fastify closes the connection on a body that is too large: the client, still sending, might never see the answer.
   if (status === 413) void reply.removeHeader("connection");
   void reply.code(status).headers(headers).send(body);
 }

@@ -303,7 +303,7 @@ describe("what is here", () => {
     expect(references.length).toBeGreaterThan(20);
     expect(description.paths["/agents/{agent}"]?.["post"]?.responses).toMatchObject({
       200: { content: { "text/event-stream": {} } },
-      409: { description: "run-conflict, thread-busy" },
+      409: { description: "answers-missing, run-conflict, thread-busy" },
     });
   });
 

@@ -2,13 +2,15 @@
 import { SSE_MEDIA_TYPE } from "../../protocol/index.ts";
 import { BINARY_MEDIA_TYPE } from "../../protocol/binary/index.ts";
 import type { RunInfo } from "../../store/index.ts";
+import { BUSY_POLICIES, ROOT } from "../index.ts";
+import type { StartOptions } from "../index.ts";
 import { jsonAnswer } from "./answer.ts";
 import type { Answer } from "./answer.ts";
 import { SHOW_PARAMETERS, askedShow } from "./asked-show.ts";
 import { eventsAnswer, runForm } from "./forms.ts";
 import { withForwardedHeaders } from "./forwarded-headers.ts";
-import { choice } from "./parameter.ts";
-import type { Described, Route, Site } from "./route.ts";
+import { choice, text } from "./parameter.ts";
+import type { Described, Route, RouteRequest, Site } from "./route.ts";
 
 const EVENT = { $ref: "#/components/schemas/Event" } as const;
 
@@ -52,39 +54,71 @@ const onDisconnect = choice(
   "`cancel` stops the run when the last one who reads it is gone. Default continue.",
 );
 
+const onBusy = choice(
+  "on_busy",
+  BUSY_POLICIES,
+  "What becomes of the run while another is under way on its branch: refused, or that one is stopped first, or stopped and left aside, or left running beside. Default: the agent's.",
+);
+const parent = text(
+  "parent",
+  "The run that this one hangs on, or `root`. Default: the one that the body names, else the head.",
+);
+
+/** How a run is asked to start. */
+function startOptions(request: RouteRequest): StartOptions {
+  const [busy, place] = [onBusy.read(request), parent.read(request)];
+  return {
+    ...(onDisconnect.read(request) === "cancel" && { onDisconnect: "cancel" }),
+    ...(busy !== undefined && { onBusy: busy }),
+    ...(place !== undefined && { parent: place === "root" ? ROOT : place }),
+  };
+}
+
 /** AG-UI's endpoint. */
 export const START_ROUTE: Route = {
   id: "run",
   method: "POST",
   path: "/agents/{agent}",
   summary: "AG-UI's endpoint: starts a run, or joins the one that has its thread and run id, and answers its events.",
-  parameters: [onDisconnect, ...SHOW_PARAMETERS],
+  parameters: [onDisconnect, onBusy, parent, ...SHOW_PARAMETERS],
   body: { $ref: "#/components/schemas/RunAgentInput" },
   answers: { 200: STREAM },
   errors: [
     "agent-unknown",
+    "answers-missing",
     "input-invalid",
     "json-invalid",
     "limit-exceeded",
     "media-type-unsupported",
     "query-invalid",
+    "resume-invalid",
     "run-conflict",
+    "run-unknown",
     "thread-busy",
   ],
   streams: true,
   async answer(site, request): Promise<Answer> {
     const { heddle, forwardHeaders } = site;
     const { path, body, signal, header } = request;
-    const options = onDisconnect.read(request) === "cancel" ? { onDisconnect: "cancel" as const } : {};
+    const options = startOptions(request);
     const show = askedShow(request);
     const started = await withForwardedHeaders(forwardHeaders, header, () =>
       heddle.start(path["agent"] ?? "", body, options),
     );
-    const { run, runId: runAs, joined, held, peer, warnings } = started;
+    const { run, runId: runAs, joined, opening, held, peer, warnings } = started;
     if (warnings.length > 0) site.onWarnings(warnings, run);
-    // Whoever joins may hold a part of it already: told again as a stream, that part would be doubled.
+    // Whoever joins may hold a part of it already, and whoever starts may lack a part of what was before.
     const { threadId, runId } = run;
-    const attachment = await heddle.attach(threadId, { runId, runAs, peer, ...show, prelude: joined, held, signal });
+    const attachment = await heddle.attach(threadId, {
+      runId,
+      runAs,
+      peer,
+      ...show,
+      prelude: joined,
+      opening,
+      held,
+      signal,
+    });
     return eventsAnswer(attachment, runForm(header("accept")), { "content-location": runPath(site, run) });
   },
 };

@@ -162,13 +162,14 @@ describe("reconcile never loses or invents a message", () => {
     }
   });
 
-  it("says `differs` exactly where the client holds other messages, activities and left out reasoning apart", () => {
+  it("says `differs` exactly where the client holds other messages, activities, left out reasoning and instructions apart", () => {
     fc.assert(
       fc.property(cases, ([input, branch, settings]) => {
         const { messages, differs } = reconcile(input, branch, settings);
         const held = input.messages.filter(({ role }) => role !== "activity");
         const ids = new Set(held.map(({ id }) => id));
-        const due = messages.filter(({ id, role }) => role !== "activity" && (role !== "reasoning" || ids.has(id)));
+        const mayLack: readonly string[] = ["reasoning", "system", "developer"];
+        const due = messages.filter(({ id, role }) => role !== "activity" && (!mayLack.includes(role) || ids.has(id)));
         const same =
           due.length === held.length &&
           due.every((message, at) => {

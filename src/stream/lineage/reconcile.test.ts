@@ -229,7 +229,7 @@ describe("DESIGN 9, what a client posts", () => {
   it("row 7: instructions that came with a turn stay with it when its answer is replaced", () => {
     const instructed: KnownBranch = { runs: [{ runId: "r1", ended: true }], messages: of("r1", u1, system("s"), a1) };
     const result = reconcile(post([u1]), instructed);
-    expect(result).toMatchObject({ verdict: "regenerate", forkAt: undefined, differs: true });
+    expect(result).toMatchObject({ verdict: "regenerate", forkAt: undefined, differs: false });
     expect(ids(result.added)).toBe("u1 s");
     expect(reconcile(post([u1, system("s")]), instructed)).toMatchObject({ verdict: "regenerate", dropped: [] });
   });

@@ -76,6 +76,8 @@ export interface Dropped {
 
 /** What a post comes to. */
 export type Reconciled = Verdict & {
+  /** How many messages of the branch, from its beginning, stay. */
+  readonly keep: number;
   /** The messages that the run brings to the branch: for `RUN_STARTED.input`. */
   readonly added: readonly Message[];
   /** All messages: the branch up to the fork, and what is added. An agent gets them without the activities. */
@@ -126,6 +128,7 @@ export function reconcile(
   const messages = [...keptIf((message) => runIndex(message) < fork), ...added];
   return {
     ...(verdict === "edit" || verdict === "regenerate" ? { verdict, forkAt: runs[fork - 1]?.runId } : { verdict }),
+    keep,
     added,
     messages,
     dropped,
@@ -241,13 +244,13 @@ function settle(
   return { taken, dropped };
 }
 
-/** Whether a client that posted this list holds other messages than these, or in another order. */
+/** Whether a client that posted this list holds other messages than these, or in another order. It may never get instructions. */
 function holdsOther(posted: readonly Posted[], messages: readonly Message[]): boolean {
   const held = posted.filter(({ message }) => message.role !== "activity");
   let next = 0;
   for (const message of messages) {
     if (held[next]?.counts === message) next++;
-    else if (!isOptional(message)) return true;
+    else if (!isOptional(message) && !isInstruction(message)) return true;
   }
   return next < held.length;
 }

@@ -2,7 +2,7 @@
  * The bytes of an answer, one chunk for each that is asked for: whoever does not take them makes the agent wait.
  *
  * Only waiting for the agent counts as silence; the time in which nobody asks does not. Once the run has ended, neither
- * silence nor a broken connection is a failure any more.
+ * silence nor a broken connection is a failure any more, and whatever else comes is listened to for a while only.
  */
 import { cutStream } from "./failures.ts";
 import type { Remote } from "./failures.ts";
@@ -33,9 +33,15 @@ export async function* readBytes(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { remote, signal, idleTimeoutMs, closeTimeoutMs } = options;
   const reader = body.getReader();
+  /** When to stop listening, once the run has ended. */
+  let closesAtMs: number | undefined;
   try {
     for (;;) {
-      const read = await readWithin(reader, signal, progress.ended ? closeTimeoutMs : idleTimeoutMs);
+      closesAtMs = progress.ended ? (closesAtMs ?? performance.now() + closeTimeoutMs) : undefined;
+      const leftMs = closesAtMs === undefined ? idleTimeoutMs : closesAtMs - performance.now();
+      // Who never pauses would never be late.
+      if (leftMs <= 0) return;
+      const read = await readWithin(reader, signal, leftMs);
       if ("chunk" in read) yield read.chunk;
       else if (read.end === "closed" || progress.ended) return;
       else throw cutStream(remote, read.end, read.cause);

@@ -20,6 +20,8 @@ import type { RunResponse } from "./request-run.ts";
 export interface ReadOptions extends ByteOptions {
   /** Largest frame. */
   readonly maxFrameBytes: number;
+  /** Most frames, those included of which nothing comes. */
+  readonly maxEvents: number;
   /** Told what was translated or taken out. */
   readonly onWarning: (warning: Warning) => void;
 }
@@ -57,12 +59,15 @@ export async function* readEvents(
 /** Frames as events: what they hold is translated and enforced, what cannot be read is said in the agent's name. */
 async function* readable(
   frames: AsyncGenerator<Frame, void, undefined>,
-  { remote, onWarning }: ReadOptions,
+  { remote, onWarning, maxEvents }: ReadOptions,
   progress: Progress,
 ): AsyncGenerator<Event, void, undefined> {
   const memory = createNormaliseMemory();
+  let count = 0;
   try {
     for await (const frame of frames) {
+      // What is dropped here is seen by nobody else: an endless stream of it would never be noticed.
+      if (++count > maxEvents) throw tooMany(maxEvents, count);
       if (!("value" in frame)) continue;
       const { values, warnings } = normaliseEvent(frame.value, memory);
       for (const warning of warnings) onWarning(warning);
@@ -74,10 +79,19 @@ async function* readable(
     }
   } catch (error) {
     if (!(error instanceof HeddleError) || !UNREADABLE.has(error.code)) throw error;
-    if (!progress.ended) throw frameFailure(remote, error);
+    if (!progress.ended) throw count > maxEvents ? error : frameFailure(remote, error);
     // The run has ended already; some agents close with a frame of their own, such as `[DONE]`.
     onWarning({ code: "unknown-event", path: "", message: `Dropped what follows the run: ${error.message}` });
   }
+}
+
+function tooMany(allowed: number, actual: number): HeddleError {
+  const limit = "events of an answer";
+  return new HeddleError("limit-exceeded", `The agent was stopped: ${allowed} ${limit} are read.`, {
+    limit,
+    allowed,
+    actual,
+  });
 }
 
 const UNREADABLE: ReadonlySet<string> = new Set(["json-invalid", "frame-invalid", "limit-exceeded"]);

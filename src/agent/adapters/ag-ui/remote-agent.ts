@@ -39,6 +39,8 @@ export interface RemoteAgentOptions {
   readonly closeTimeoutMs?: number;
   /** Largest event that is read, in bytes. Default 10 MiB. */
   readonly maxFrameBytes?: number;
+  /** Most events of one answer that are read, those that are dropped included. Default 1,000,000. */
+  readonly maxEvents?: number;
   /** Told what could not be said to the agent, and what in its answer was translated or dropped. Default: the run's log. */
   readonly onWarning?: (warning: Warning) => void;
 }

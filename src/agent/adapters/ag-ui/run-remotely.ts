@@ -32,7 +32,7 @@ export async function* runRemotely(
 ): AsyncGenerator<Event, void, undefined> {
   const { name, url, fetch = globalThis.fetch, peer = {}, onWarning = ignore } = run;
   const { responseTimeoutMs = 120_000, idleTimeoutMs = 120_000, closeTimeoutMs = 1_000 } = run;
-  const { maxFrameBytes = 10 * 1024 * 1024 } = run;
+  const { maxFrameBytes = 10 * 1024 * 1024, maxEvents = 1_000_000 } = run;
   const { body, isCurrent } = bodyFor(input, peer, onWarning);
   const remote = { name, url, secrets: secretsOf(url, run.headers) };
   const headers = new Headers(run.headers);
@@ -46,8 +46,8 @@ export async function* runRemotely(
   try {
     const response = await requestRun({ remote, fetch, headers, body, signal: stopping });
     clearTimeout(timer);
-    const reading = { remote, signal: stopping, idleTimeoutMs, closeTimeoutMs, maxFrameBytes, onWarning };
-    yield* readEvents(response, reading);
+    const limits = { idleTimeoutMs, closeTimeoutMs, maxFrameBytes, maxEvents };
+    yield* readEvents(response, { remote, signal: stopping, ...limits, onWarning });
   } finally {
     clearTimeout(timer);
   }

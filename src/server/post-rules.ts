@@ -1,0 +1,22 @@
+/** How posts are taken, where DESIGN 9 leaves a choice: for an agent, and for one request. */
+import type { ReconcileOptions } from "../stream/lineage/index.ts";
+
+/** What becomes of a run that is asked for while another is under way on its branch. */
+export const BUSY_POLICIES = ["reject", "interrupt", "rollback", "fork"] as const;
+
+/** One of them. */
+export type BusyPolicy = (typeof BUSY_POLICIES)[number];
+
+/** What becomes of a plain message while calls wait that the client has to execute. */
+export const CALL_POLICIES = ["reject", "fail"] as const;
+
+/** The choices. */
+export interface PostRules extends ReconcileOptions {
+  /**
+   * `reject` refuses (default); `interrupt` stops the run that is under way and goes on behind it; `rollback` stops it and
+   * goes on where it began; `fork` goes on there too, beside it. Nothing is lost by any of them.
+   */
+  readonly onBusy?: BusyPolicy | undefined;
+  /** `reject` refuses a message while calls wait (default); `fail` closes them as declined. */
+  readonly onOpenCalls?: (typeof CALL_POLICIES)[number] | undefined;
+}
