@@ -94,7 +94,14 @@ export async function serveCommand(args: readonly string[], env: Environment): P
 }
 
 async function serveUntilStopped({ settings }: ReadConfiguration, store: Store, env: Environment): Promise<number> {
-  const { files: _, agents: _remotes, store: _store, ...options } = settings;
+  const {
+    files: _,
+    agents: _remotes,
+    store: _store,
+    agentResponseMs: _response,
+    agentIdleMs: _idle,
+    ...options
+  } = settings;
   try {
     const { agents, notes } = await servedAgents(settings, env);
     const stopped = stopSignal();

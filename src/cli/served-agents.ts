@@ -20,6 +20,9 @@ export interface ServedAgents {
 /** Name of the agent that a model in the environment is served as. */
 const MODEL_AGENT = "assistant";
 
+/** How long an agent may be silent: a tool may take its time. */
+const IDLE_MS = 600_000;
+
 /** Collects the agents. Throws `config-invalid`, or whatever a file throws while it loads. */
 export async function servedAgents(settings: Configuration, env: Environment): Promise<ServedAgents> {
   const own = [...(await loadAgents(settings.files ?? [])), ...remotes(settings)];
@@ -36,8 +39,13 @@ export async function servedAgents(settings: Configuration, env: Environment): P
 }
 
 /** What is chosen to be passed on wins over what is set for all. */
-function remotes({ agents = {}, maxEventsPerRun }: Configuration): readonly Agent[] {
-  const limits = maxEventsPerRun === undefined ? {} : { maxEvents: maxEventsPerRun };
+function remotes(settings: Configuration): readonly Agent[] {
+  const { agents = {}, maxEventsPerRun, agentResponseMs, agentIdleMs = IDLE_MS } = settings;
+  const limits = {
+    idleTimeoutMs: agentIdleMs,
+    ...(agentResponseMs !== undefined && { responseTimeoutMs: agentResponseMs }),
+    ...(maxEventsPerRun !== undefined && { maxEvents: maxEventsPerRun }),
+  };
   return Object.entries(agents).map(([name, { url, headers }]) =>
     remoteAgent({ name, url, ...limits, headers: () => ({ ...headers, ...forwardedHeaders() }) }),
   );

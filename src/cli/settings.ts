@@ -68,6 +68,12 @@ export const SETTINGS = {
   maxEventBytes: { variable: "HEDDLE_MAX_EVENT_BYTES", flag: undefined, kind: count },
   /** Most events of one run. */
   maxEventsPerRun: { variable: "HEDDLE_MAX_EVENTS_PER_RUN", flag: undefined, kind: count },
+  /** Most that one run may say in all, as characters of JSON. */
+  maxRunChars: { variable: "HEDDLE_MAX_RUN_CHARS", flag: undefined, kind: count },
+  /** How long an agent that runs elsewhere may take to begin its answer. */
+  agentResponseMs: { variable: "HEDDLE_AGENT_RESPONSE_MS", flag: undefined, kind: milliseconds },
+  /** How long an agent that runs elsewhere may be silent in the middle of its answer. */
+  agentIdleMs: { variable: "HEDDLE_AGENT_IDLE_MS", flag: undefined, kind: milliseconds },
   /** Most messages, calls, steps and subagents of a run that are open at a time. */
   maxOpenItems: { variable: "HEDDLE_MAX_OPEN_ITEMS", flag: undefined, kind: count },
   /** From which level on the server says things on stderr. */

@@ -52,6 +52,8 @@ export interface HeddleOptions {
   readonly maxEventBytes?: number;
   /** Most events of one run. Default 1,000,000. */
   readonly maxEventsPerRun?: number;
+  /** Most that one run may say in all, as characters of JSON. Default 67,108,864. */
+  readonly maxRunChars?: number;
   /** Most messages, calls, steps and subagents of a run that are open at a time. Default 10,000. */
   readonly maxOpenItems?: number;
   /** How posts are taken where there is a choice: by the agent's name, and `*` for all. */
@@ -144,7 +146,7 @@ class Server implements Heddle {
     const { rules = {} } = options;
     const rulesOf = (name: string): PostRules => ({ ...rules["*"], ...rules[name] });
     this.#runs = new Runs({ ...parts, limits: limitsOf(options), rulesOf });
-    this.#reaper = new Reaper(store, errands, { everyMs: reapMs, leaseMs });
+    this.#reaper = new Reaper(store, errands, { everyMs: reapMs, leaseMs, renew: () => committer.beat() });
   }
 
   get closing(): boolean {
@@ -253,6 +255,7 @@ const keyOf = (threadId: string): ThreadKey => ({ tenant: DEFAULT_TENANT, thread
 const limitsOf = (options: HeddleOptions): RunLimits => ({
   maxEventBytes: options.maxEventBytes ?? DEFAULT_LIMITS.maxEventBytes,
   maxEvents: options.maxEventsPerRun ?? DEFAULT_LIMITS.maxEvents,
+  maxChars: options.maxRunChars ?? DEFAULT_LIMITS.maxChars,
   maxOpen: options.maxOpenItems ?? DEFAULT_LIMITS.maxOpen,
 });
 

@@ -175,6 +175,7 @@ describe("the end", () => {
   test.each<[string, object]>([
     ["says more than it may", { maxEventsPerRun: 100 }],
     ["opens more than it may", { maxOpenItems: 50 }],
+    ["says more in all than it may", { maxRunChars: 5000 }],
   ])("comes to an agent that %s", async (_, limits) => {
     let stopped = false;
     const endless = agentOf(async function* () {

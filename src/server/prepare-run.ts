@@ -111,7 +111,10 @@ async function planned(
   const answers = await checkAnswers(store, posted, reconciled, base, rules);
   const state = base?.state ?? createPreludeState();
   const held = view(state.reduce).messages;
-  const messages = [...reconciled.messages, ...answers.declined].filter(({ role }) => role !== "activity");
+  const { added } = reconciled;
+  // An answer stands before whatever comes after the call.
+  const before = reconciled.messages.slice(0, reconciled.messages.length - added.length);
+  const messages = [...before, ...answers.declined, ...added].filter(({ role }) => role !== "activity");
   const { state: decision } = reconciled;
   const { state: postedState, ...rest } = posted;
   // A state that nobody ever spoke of is left out, as it was posted.
@@ -119,8 +122,8 @@ async function planned(
   const input = { ...rest, messages, ...(isSpoken && { state: decision.state }) };
   const { forwardedProps: _forwardedProps, ...kept } = normaliseInput({ ...rest, messages }, held);
   const isLogged = decision.log || decision.kind === "change";
-  // The fold takes the state of an input only where there was none before.
-  const tells = isLogged && state.reduce.document !== undefined;
+  // The fold takes the state of an input only where there was none before; and a prelude tells none where there was none.
+  const tells = state.reduce.document === undefined ? decision.snapshot : isLogged;
   return {
     ...place,
     state,

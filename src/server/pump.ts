@@ -41,7 +41,7 @@ export async function pump(
 }
 
 async function writeAll(writer: RunWriter, events: AsyncIterable<Event>, limits: RunLimits): Promise<void> {
-  const { maxEventBytes, maxEvents, maxOpen } = limits;
+  const { maxEventBytes, maxEvents, maxChars, maxOpen } = limits;
   let count = 0;
   let open = 0;
   const instructions = new InstructionMarker();
@@ -51,6 +51,7 @@ async function writeAll(writer: RunWriter, events: AsyncIterable<Event>, limits:
     // The end is not held against a run.
     if (++count > maxEvents && !isTerminal(event)) throw tooMuch("events of a run", maxEvents, count);
     checkPatch(writer.state.reduce, event);
+    if (writer.writtenChars > maxChars) throw tooMuch("characters of a run", maxChars, writer.writtenChars);
     const room = writer.write(instructions.mark(event));
     open += OPENS[event.type] ?? 0;
     if (open > maxOpen) throw tooMuch("open items of a run", maxOpen, open);

@@ -9,6 +9,8 @@ export interface ReaperOptions {
   readonly everyMs: number;
   /** How long its own leases hold. */
   readonly leaseMs: number;
+  /** Renews the leases of this process: after an outage they may have expired, and their runs are not lost. */
+  readonly renew: () => Promise<void>;
 }
 
 /** Ends runs that were left behind. */
@@ -28,6 +30,7 @@ export class Reaper {
   /** Looks once, and from then on by itself. */
   async start(): Promise<void> {
     try {
+      await this.#options.renew();
       await reap(this.#store, this.#options);
     } finally {
       if (!this.#stopped) this.#later();

@@ -16,6 +16,7 @@ import { stepPrelude } from "../stream/index.ts";
 import type { PreludeState } from "../stream/index.ts";
 import type { Repair } from "../stream/repair/index.ts";
 import { knownRun } from "./attach.ts";
+import { answeredRun } from "./answered-run.ts";
 import { asError } from "./as-error.ts";
 import { awaitEnd } from "./await-end.ts";
 import type { Errands } from "./errands.ts";
@@ -178,6 +179,9 @@ export class Runs {
     } catch (error) {
       const inTheWay = blockerOf(error);
       if (inTheWay === undefined) throw error;
+      // Somebody may have answered the same question a moment ago.
+      const answered = await this.#answered(ask);
+      if (answered !== undefined) return joined(answered);
       const run = await store.run({ ...key, runId: inTheWay });
       // Whoever is in the way may be gone: a thread is free when the lease is over, not when somebody looks next.
       const isFree = run === undefined || run.end !== undefined || (await reap(store, this.#parts)).length > 0;
@@ -186,6 +190,11 @@ export class Runs {
       if (onBusy !== "fork") await this.cancel(run);
       return onBusy === "interrupt" ? this.#start(ask) : this.#start({ ...ask, place: run.parentRunId ?? ROOT });
     }
+  }
+
+  async #answered({ key, posted }: Ask): Promise<RunInfo | undefined> {
+    const thread = await this.#parts.store.thread(key);
+    return thread === undefined ? undefined : answeredRun(this.#parts.store, thread, posted);
   }
 
   async #start({ key: place, agent, posted, options, place: asked }: Ask): Promise<Began> {

@@ -71,6 +71,7 @@ export class RunWriter {
   /** A snapshot of the state after so many written events, until those are committed. */
   #due: { readonly after: number; readonly events: readonly Event[] } | undefined;
   #written = 0;
+  #writtenChars = 0;
   #committed = 0;
   /** Whether the batch with the terminal event has been taken. */
   #sealed = false;
@@ -108,6 +109,7 @@ export class RunWriter {
     this.#waiting.push(json);
     this.#waitingChars += json.length;
     this.#written += 1;
+    this.#writtenChars += json.length;
     this.#sinceSnapshot += 1;
     if (this.#sinceSnapshot >= SNAPSHOT_EVERY && this.#end === undefined) {
       this.#sinceSnapshot = 0;
@@ -115,6 +117,11 @@ export class RunWriter {
     }
     this.#committing.wake(URGENT.has(event.type));
     return this.#waitingChars > ROOM_CHARS ? this.#room() : undefined;
+  }
+
+  /** How much was written, as characters of JSON. */
+  get writtenChars(): number {
+    return this.#writtenChars;
   }
 
   /** Resolves when everything written so far is committed. Rejects where it cannot be. */

@@ -9,7 +9,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from "fastif
 import { HeddleError, decodeJson } from "../../protocol/index.ts";
 import { createHeddle } from "../index.ts";
 import type { HeddleOptions } from "../index.ts";
-import { MAX_BODY_BYTES, originPolicy, routesOf, serverClosing } from "../http/index.ts";
+import { MAX_BODY_BYTES, checkEncoding, originPolicy, routesOf, serverClosing } from "../http/index.ts";
 import type { Mounts, OriginRules, Route, RouteRequest, Site } from "../http/index.ts";
 import { Connections } from "./connections.ts";
 import { replyError, replyNotFound } from "./error-reply.ts";
@@ -60,9 +60,10 @@ export const heddlePlugin: FastifyPluginAsync<HeddlePluginOptions> = async (app,
   // The root's belongs to the host application.
   if (app.prefix !== "") app.setNotFoundHandler(replyNotFound);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (_: FastifyRequest, body: Buffer) =>
-    decodeJson(body, { maxBytes: MAX_BODY_BYTES }),
-  );
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (request: FastifyRequest, body: Buffer) => {
+    checkEncoding(request.headers["content-encoding"]);
+    return decodeJson(body, { maxBytes: MAX_BODY_BYTES });
+  });
   app.addHook("onRequest", async () => {
     if (closing) throw serverClosing();
   });

@@ -64,6 +64,7 @@ describe("PROTO-ERR-2: every failure is JSON with a code", () => {
     ["/agents/echo", post({ threadId: 7 }), 400, "input-invalid"],
     ["/agents/echo", post({ runId: ".." }), 400, "input-invalid"],
     ["/agents/echo", run(input, { "content-type": "text/plain" }), 415, "media-type-unsupported"],
+    ["/agents/echo", run(input, { ...json, "content-encoding": "gzip" }), 415, "media-type-unsupported"],
     [
       "/agents/echo",
       run(input, { "content-type": "application/x-www-form-urlencoded" }),

@@ -137,6 +137,7 @@ describe("PROTO-ERR-2: every failure is JSON with a code", () => {
     ["a body that is no JSON", () => post("/agents/echo", "{"), 400, "json-invalid"],
     ["an empty body", () => post("/agents/echo", ""), 400, "json-invalid"],
     ["no body", () => new Request(`${BASE}/agents/echo`, { method: "POST" }), 400, "input-invalid"],
+    ["a packed body", () => post("/agents/echo", "x", { "content-encoding": "gzip" }), 415, "media-type-unsupported"],
     ["a form", () => post("/agents/echo", "a=b", { "content-type": "text/plain" }), 415, "media-type-unsupported"],
     [
       "a body that says nothing about itself",

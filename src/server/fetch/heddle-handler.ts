@@ -9,6 +9,7 @@ import type { Heddle } from "../index.ts";
 import {
   MAX_BODY_BYTES,
   bodyTooLarge,
+  checkEncoding,
   errorAnswer,
   isJson,
   isPreflight,
@@ -109,6 +110,7 @@ function pathBelow(path: string, prefix: string): string {
 async function bodyOf(request: Request): Promise<unknown> {
   const type = request.headers.get("content-type") ?? undefined;
   if (type !== undefined && !isJson(type)) throw wrongMediaType(type);
+  checkEncoding(request.headers.get("content-encoding") ?? undefined);
   const declared = Number(request.headers.get("content-length"));
   if (declared > MAX_BODY_BYTES) throw bodyTooLarge(declared);
   const bytes = await bytesOf(request);

@@ -47,6 +47,13 @@ export function wrongMediaType(received: string | undefined): HeddleError {
   return new HeddleError("media-type-unsupported", message, details);
 }
 
+/** Throws where a body would have to be unpacked first. */
+export function checkEncoding(encoding = "identity"): void {
+  if (encoding === "identity") return;
+  const details = { expected: "no content-encoding", received: encoding.slice(0, 60) };
+  throw new HeddleError("media-type-unsupported", "The body is compressed: send it as it is.", details);
+}
+
 /** A body of more bytes than are read. */
 export function bodyTooLarge(declared: number): HeddleError {
   const actual = declared > MAX_BODY_BYTES ? declared : MAX_BODY_BYTES + 1;

@@ -7,6 +7,7 @@ export type { Answer, AnswerHeaders, PlainAnswer, StreamAnswer } from "./answer.
 export {
   MAX_BODY_BYTES,
   bodyTooLarge,
+  checkEncoding,
   errorAnswer,
   faultOf,
   serverClosing,
