@@ -26,6 +26,8 @@ const TABLES = [
   ["snapshots", "tenant, thread, run, seq", undefined],
   ["blobs", "tenant, thread, hash", undefined],
   ["compacted", "tenant, thread, run", undefined],
+  ["queue", "tenant, thread, id", "id"],
+  ["tool_calls", "tenant, thread, name", undefined],
 ] as const;
 
 mkdirSync(FOLDER, { recursive: true });

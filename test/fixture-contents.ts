@@ -1,6 +1,7 @@
 /**
  * What a database that is kept as a fixture holds, and how it is told: threads of two tenants, branches, a run that asks, one
- * that was cut, a thread that retention trimmed, hard texts, runs that are settled and runs that are not.
+ * that was cut, a thread that retention trimmed, hard texts, runs that are settled and runs that are not, annotations,
+ * runs that wait.
  *
  * `scripts/make-store-fixture.ts` fills it once for each version of the schema; every later version has to tell the same.
  */
@@ -72,6 +73,18 @@ export async function fillFixture(store: Store): Promise<void> {
   await store.saveSnapshot(cut, { runId: "r2", seq: folded.seq, events: prelude(folded.state) });
   await store.requestStop(lease);
 
+  const waiting = { tenant: "other", threadId: "waiting" };
+  await write(store, waiting, "r1");
+  const [note, other] = ["liked", "\u2028 \ud83e\uddf5"].map((text) => JSON.stringify(noteOf(text)));
+  await store.annotate({ ...waiting, runId: "r1", events: [note ?? "", other ?? ""] });
+  await write(store, waiting, "r2", { parent: "r1", kind: "continue", settled: true });
+  await store.annotate({ ...waiting, runId: "r1", events: [note ?? ""] });
+  for (const runId of ["q2", "q1"]) {
+    const body = JSON.stringify({ runId, messages: Array.from({ length: 50 }, () => "Hello") });
+    const about = { agent: "weaver", principal: runId === "q1" ? "user 1" : undefined, parentRunId: "r2" };
+    await store.enqueue({ ...waiting, ...about, runId, body, limit: 2 });
+  }
+
   const hard = { tenant: "acme", threadId: HARD_ID };
   const claimed = await store.claim({ ...hard, runId: HARD_ID, agent: "", leaseMs: 1, events: [HARD_EVENTS[0]] });
   if (claimed.type !== "claimed") throw new Error(claimed.type);
@@ -83,6 +96,8 @@ export async function fillFixture(store: Store): Promise<void> {
   const { lastSeq: seq = 0 } = (await store.run({ ...hard, runId: HARD_ID })) ?? {};
   await store.settle({ ...hard, runId: HARD_ID }, { snapshot: { runId: HARD_ID, seq, events: [] }, compacted: [] });
 }
+
+const noteOf = (text: string): Event => ({ type: "META", metaType: "note", payload: { text } });
 
 const failed: Event = { type: "RUN_ERROR", message: "hard", code: "hard" };
 
@@ -106,7 +121,9 @@ export async function contentsOf(store: Store): Promise<unknown> {
       for await (const event of readAll(store, thread, { afterSeq: thread.floor })) events.push(event);
       const runs: unknown[] = [];
       for (const run of await store.runs(thread)) runs.push(await runContents(store, run));
-      told.push({ thread, events, runs });
+      const queue = await store.queue(thread);
+      // Versions that knew no queue told of none.
+      told.push({ thread, events, runs, ...(queue.length > 0 && { queue }) });
     }
   }
   return JSON.parse(JSON.stringify({ threads: told, unsettled: await store.unsettled() }, shortened));

@@ -38,9 +38,20 @@ async function goOn(store: Store): Promise<void> {
   const cut = await store.run({ ...acme, runId: "r2" });
   expect(cut?.end?.error?.code).toBe("worker-lost");
   expect(await settleLeftovers(store)).toBe(2);
+  const note = JSON.stringify({ type: "META", metaType: "note", payload: {} });
+  const { tail = 0 } = (await store.thread(acme)) ?? {};
+  expect(await store.annotate({ ...acme, runId: "r1", events: [note] })).toEqual({
+    firstSeq: tail + 1,
+    lastSeq: tail + 1,
+  });
+  const waits = { ...acme, runId: "new", agent: "weaver", body: "{}", parentRunId: "r2", limit: 1 };
+  expect(await store.enqueue(waits)).toEqual({ type: "queued", position: 1 });
+  expect(await store.waiting()).toContainEqual(expect.objectContaining({ ...acme, runId: "new", body: "{}" }));
+  expect((await store.claimToolCall({ ...acme, toolCallId: "c", holder: "tab", leaseMs: 1000 })).type).toBe("held");
   const before = await store.thread(acme);
   const request = { ...acme, runId: "new", agent: "weaver", parentRunId: "r2", leaseMs: 1000, events: ["{}"] } as const;
-  const claimed = await store.claim({ ...request, kind: "continue" });
+  const claimed = await store.claim({ ...request, kind: "continue", ifQueued: true });
+  expect(await store.queue(acme)).toEqual([]);
   expect(claimed).toMatchObject({ type: "claimed", thread: { tail: (before?.tail ?? 0) + 1, logId: before?.logId } });
   expect((await store.branch({ ...acme, runId: "new" })).map(({ runId }) => runId)).toEqual(["r1", "r2", "new"]);
   const fresh = await store.claim({ ...request, threadId: "brand new", parentRunId: undefined });
@@ -66,7 +77,7 @@ describe("databases of earlier versions", () => {
   });
 
   test.each(kept(".sql"))("%s opens, tells the same and goes on", async (name) => {
-    const schema = `fixture_${process.pid}`;
+    const schema = `fixture_${process.pid}_${name.replaceAll(/\W/g, "_")}`;
     const client = new Client({ connectionString: server.url });
     await client.connect();
     await client.query(readFileSync(join(FIXTURES, name), "utf8").replaceAll("{schema}", schema));

@@ -6,9 +6,10 @@ import { DatabaseSync } from "node:sqlite";
 import type { Store } from "heddle/store";
 import { sqliteStore } from "heddle/store/sqlite";
 import { modelTest, storeContract } from "heddle/testing";
+import type { StoreUnderTest } from "heddle/testing";
 import { describe, expect, test } from "vitest";
 
-async function make() {
+async function make(): Promise<StoreUnderTest & { readonly file: string }> {
   const folder = await mkdtemp(join(tmpdir(), "heddle-sqlite-"));
   const file = join(folder, "heddle.db");
   const opened: Store[] = [];
@@ -19,6 +20,7 @@ async function make() {
   };
   const store = open();
   return {
+    file,
     store,
     async reopen() {
       await Promise.all(opened.map((each) => each.close()));
@@ -40,6 +42,9 @@ async function make() {
   };
 }
 
+const KEY = { tenant: "acme", threadId: "t", runId: "r" };
+const TEXT = JSON.stringify({ type: "CUSTOM", name: "secret", value: null });
+
 const SCALE = Number(process.env["HEDDLE_TEST_SCALE"] ?? 1);
 
 describe("SQLite store", () => {
@@ -49,6 +54,30 @@ describe("SQLite store", () => {
       await expect(modelTest({ name: "sqlite", make, seed })).resolves.toBeUndefined();
     },
   );
+
+  test("STORE-THR-2: no table holds a row of a deleted thread", async () => {
+    const { store, file, dispose } = await make();
+    await store.claim({ ...KEY, agent: "a", leaseMs: 1000, events: [TEXT] });
+    const snapshot = { runId: "r", seq: 1, events: [{ type: "RUN_STARTED", threadId: "t", runId: "r" } as const] };
+    await store.settle(KEY, { snapshot, compacted: [] });
+    const messages = [{ id: "m", role: "user", content: "x".repeat(5000) } as const];
+    await store.saveSnapshot(KEY, { ...snapshot, seq: 2, events: [{ type: "MESSAGES_SNAPSHOT", messages }] });
+    await store.enqueue({ ...KEY, runId: "q", agent: "a", body: "{}", limit: 1 });
+    await store.claimToolCall({ ...KEY, toolCallId: "c", holder: "h", leaseMs: 1000 });
+    const database = new DatabaseSync(file, { readOnly: true });
+    const tables = database
+      .prepare("SELECT s.name FROM sqlite_schema s JOIN pragma_table_info(s.name) c WHERE c.name = 'thread'")
+      .all()
+      .map(({ name }) => String(name));
+    const filled = (): readonly string[] =>
+      tables.filter((name) => database.prepare(`SELECT 1 FROM ${name}`).get() !== undefined);
+    expect(filled()).toEqual(tables);
+    expect(tables).toContain("queue");
+    await store.deleteThread(KEY);
+    expect(filled()).toEqual([]);
+    database.close();
+    await dispose();
+  });
 
   test.each(storeContract({ name: "sqlite", make, durable: true, others: "read" }))("$title", async ({ run }) => {
     await expect(run()).resolves.toBeUndefined();

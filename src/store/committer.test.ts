@@ -129,6 +129,30 @@ describe("answers that get lost", () => {
     expect(await typesIn(store)).toEqual(["RUN_STARTED", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT"]);
   });
 
+  test("a commit without an answer is told where it is, though an annotation came behind it", async () => {
+    const note = JSON.stringify({ type: "META", metaType: "thumbs_up", payload: {} });
+    let lost = 0;
+    const { store } = watched(async (inner, batches) => {
+      const answers = await inner.append(batches);
+      if (lost++ > 0) return answers;
+      await inner.annotate({ ...KEY, runId: "r1", events: [note] });
+      throw unavailable();
+    });
+    const committed = vi.fn<NonNullable<RunListener["committed"]>>();
+    const writer = await begin(store, new Committer(store), "r1", { committed });
+    void writer.write(opened);
+    await writer.flush();
+    void writer.write(closed);
+    await writer.flush();
+    expect(committed.mock.calls.map(([firstSeq]) => firstSeq)).toEqual([2, 4]);
+    expect((await eventsIn(store)).map(({ json }) => JSON.parse(json).type)).toEqual([
+      "RUN_STARTED",
+      "TEXT_MESSAGE_START",
+      "META",
+      "TEXT_MESSAGE_END",
+    ]);
+  });
+
   test("a store that stays away loses the run with its own error", async () => {
     const { store } = watched(() => Promise.reject(unavailable()));
     const lost = vi.fn<NonNullable<RunListener["lost"]>>();

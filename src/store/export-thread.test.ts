@@ -20,6 +20,8 @@ async function interrupted(store: Store, lines: number, work: () => Promise<unkn
   return [...taken, ...(await rest(exported))];
 }
 
+const noteOf = (metaType: string): readonly [string] => [JSON.stringify({ type: "META", metaType, payload: {} })];
+
 describe("export", () => {
   test("begins with its version, and ends with counts", async () => {
     const store = memoryStore({ nowMs: () => 1000 });
@@ -86,6 +88,46 @@ describe("export", () => {
     };
     const lines = await rest(exportThread(busy, KEY));
     expect(await importThread(memoryStore(), KEY, lines)).toMatchObject({ runs: 2, events: 10, closedRunIds: [] });
+  });
+
+  test("tells annotations, those behind the last run's end too, and not what waits", async () => {
+    const store = memoryStore();
+    const note = JSON.stringify({ type: "META", metaType: "thumbs_up", payload: { messageId: "m1" } });
+    await wholeRun(store, KEY, "r1", {}, said("m1", "Hi"));
+    await store.annotate({ ...KEY, runId: "r1", events: [note] });
+    await wholeRun(store, KEY, "r2", { parentRunId: "r1", kind: "continue" }, said("m2", "More"));
+    await store.annotate({ ...KEY, runId: "r1", events: [note, note] });
+    await store.enqueue({ ...KEY, runId: "r3", agent: "writer", body: "{}", limit: 1 });
+    const lines = await rest(exportThread(store, KEY));
+    expect(lines.filter((line) => line.includes("META")).map((line) => JSON.parse(line))).toEqual(
+      [6, 12, 13].map((seq) => ({ type: "event", seq, runId: "r1", event: JSON.parse(note) })),
+    );
+    expect(lines.at(-1)).toBe('{"type":"end","runs":2,"events":13,"compacted":0}\n');
+    const other = memoryStore();
+    expect(await importThread(other, KEY, lines)).toMatchObject({ runs: 2, events: 13, closedRunIds: [] });
+    expect(await rest(exportThread(other, KEY))).toEqual(lines);
+    expect(await other.queue(KEY)).toEqual([]);
+  });
+
+  test("of a thread that was trimmed holds the annotations beyond the floor, and those that compacted runs hold", async () => {
+    const store = memoryStore();
+    const lease = await beginRun(store, KEY, "r1", {}, [JSON.stringify(startOf(KEY, "r1"))]);
+    await store.annotate({ ...KEY, runId: "r1", events: noteOf("meanwhile") });
+    await goOn(store, lease, 1, [...said("m1", "Hi"), { type: "RUN_FINISHED", threadId: "t1", runId: "r1" }]);
+    await store.annotate({ ...KEY, runId: "r1", events: noteOf("between") });
+    await wholeRun(store, KEY, "r2", { parentRunId: "r1", kind: "continue" }, said("m2", "More"));
+    await store.annotate({ ...KEY, runId: "r1", events: noteOf("afterwards") });
+    await settleLeftovers(store);
+    await store.trim((await store.nowMs()) + 1000);
+    const lines = await rest(exportThread(store, KEY));
+    const told = lines.filter((line) => line.includes("META"));
+    expect(told.map((line) => [JSON.parse(line).type, JSON.parse(line).event.metaType])).toEqual([
+      ["compacted", "meanwhile"],
+      ["event", "afterwards"],
+    ]);
+    const other = memoryStore();
+    await importThread(other, KEY, lines);
+    expect(await rest(exportThread(other, KEY))).toEqual(lines);
   });
 
   test("says so where retention overtakes it", async () => {

@@ -15,10 +15,10 @@ import { compactedLine, endLine, eventLine, headerLine, runLine } from "./thread
 export async function* exportThread(store: Store, key: ThreadKey): AsyncGenerator<string, void, undefined> {
   const thread = await store.thread(key);
   if (thread === undefined) throw unknownThread(key);
-  // The runs are read at one moment, and every event belongs to one of them: so they tell where the log ended then.
+  // What was in the log a moment ago, and what the runs have said by now: all of it belongs to these runs.
   const runs = await store.runs(key);
   const { floor, logId } = thread;
-  const tail = runs.reduce((newest, { lastSeq }) => Math.max(newest, lastSeq), floor);
+  const tail = runs.reduce((newest, { lastSeq }) => Math.max(newest, lastSeq), thread.tail);
   yield headerLine({ ...thread, tail });
   for (const run of runs) yield runLine(run);
   let compacted = 0;

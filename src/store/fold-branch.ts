@@ -52,16 +52,16 @@ export async function foldBranch(store: Store, key: RunKey, throughSeq = Infinit
   return { run, seq, state };
 }
 
-/** Folds whatever branch an event of the log lies on, up to that event. */
+/** Folds whatever branch an event of the log lies on, up to that event; an annotation behind a run's end lies at the end. */
 export async function foldAt(store: Store, key: ThreadKey, seq: number): Promise<FoldedBranch> {
   const runs = await store.runs(key);
   if (runs.length === 0) throw unknownThread(key);
-  const within = runs.filter(({ firstSeq, lastSeq }) => firstSeq <= seq && seq <= lastSeq);
-  const [only] = within;
-  if (only === undefined) throw unknownRun({ ...key, runId: `at ${seq}` });
-  if (within.length === 1) return foldBranch(store, only, seq);
-  const { events } = await store.read(key, { afterSeq: seq - 1, throughSeq: seq });
-  return foldBranch(store, { ...key, runId: events[0]?.runId ?? only.runId }, seq);
+  // The end of a run is told by its snapshot, though its raw events be dropped.
+  const ending = runs.find(({ lastSeq }) => lastSeq === seq);
+  if (ending !== undefined) return foldBranch(store, ending, seq);
+  const [event] = seq < 1 ? [] : (await store.read(key, { afterSeq: seq - 1, throughSeq: seq })).events;
+  if (event === undefined) throw unknownRun({ ...key, runId: `at ${seq}` });
+  return foldBranch(store, { ...key, runId: event.runId }, seq);
 }
 
 /** Reads page after page. */

@@ -30,8 +30,10 @@ interface PlannedRun {
   /** Whether it never ends. */
   readonly open: boolean;
   readonly batch: number;
-  /** Where somebody annotates it; 0 for nowhere. */
+  /** Where an annotation is among what it says; 0 for nowhere. */
   readonly note: number;
+  /** Which of the runs that are there somebody annotates, once it has begun. */
+  readonly noted: readonly number[];
 }
 
 const plannedRun: fc.Arbitrary<PlannedRun> = fc.record({
@@ -42,6 +44,7 @@ const plannedRun: fc.Arbitrary<PlannedRun> = fc.record({
   open: fc.constantFrom(false, false, false, true),
   batch: fc.integer({ min: 1, max: 7 }),
   note: fc.nat(4),
+  noted: fc.array(fc.nat(8), { maxLength: 2 }),
 });
 
 interface Plan {
@@ -141,6 +144,7 @@ async function addRuns(store: Store, planned: readonly PlannedRun[], name: strin
     if (each.events.length < 2) continue;
     const run = await begin(store, each, `${name}${index}`);
     if (run !== undefined) going.push(run);
+    await annotate(store, each.noted);
     if (each.slow) {
       for (const other of going) await other.step();
       continue;
@@ -151,6 +155,15 @@ async function addRuns(store: Store, planned: readonly PlannedRun[], name: strin
   for (let more = true; more;) {
     more = false;
     for (const other of going) more = (await other.step()) || more;
+  }
+  await annotate(store, planned.at(-1)?.noted ?? []);
+}
+
+async function annotate(store: Store, noted: readonly number[]): Promise<void> {
+  const runs = await store.runs(KEY);
+  for (const index of runs.length === 0 ? [] : noted) {
+    const { runId = "" } = runs[index % runs.length] ?? {};
+    await store.annotate({ ...KEY, runId, events: [JSON.stringify(NOTE)] });
   }
 }
 
@@ -192,7 +205,7 @@ async function listOf<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null));
 
 test("an import of an export is accepted and reads the same, snapshots and compacted runs too", async () => {
-  const seen = { trimmed: 0, partly: 0, branched: 0, spawned: 0, failed: 0, meta: 0 };
+  const seen = { trimmed: 0, partly: 0, branched: 0, spawned: 0, failed: 0, meta: 0, annotated: 0 };
   const check = async (made: Plan): Promise<void> => {
     const planned = { ...made, before: ended(made.before), after: ended(made.after) };
     const store = await makeThread(planned);
@@ -218,6 +231,8 @@ test("an import of an export is accepted and reads the same, snapshots and compa
     if (before.runs.some(({ run }) => run.kind === "spawn")) seen.spawned += 1;
     if (before.runs.some(({ run }) => run.status === "failed")) seen.failed += 1;
     if (before.events.some(({ json }) => json.includes('"META"'))) seen.meta += 1;
+    const lastSeqs = new Map(before.runs.map(({ run }) => [run.runId, run.lastSeq]));
+    if (before.events.some(({ seq, runId }) => seq > (lastSeqs.get(runId) ?? seq))) seen.annotated += 1;
   };
   await fc.assert(fc.asyncProperty(plan, check), RUNS);
   for (const [kind, count] of Object.entries(seen)) expect(count, `threads that were ${kind}`).toBeGreaterThan(0);

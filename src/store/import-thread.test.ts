@@ -212,6 +212,16 @@ describe("a file that says what cannot be is refused with the line", () => {
       "is not the first",
       { thread: two, runs: [RUN, second({})], events: [START, eventLine(2, START, "r2")] },
     ],
+    [
+      "an annotation of a run before it begins",
+      5,
+      "is not the first",
+      {
+        thread: two,
+        runs: [RUN, second({})],
+        events: [START, eventLine(2, '{"type":"META","metaType":"x","payload":{}}', "r2")],
+      },
+    ],
     ["an event of a run after its end", 8, "after the last", { thread: two, events: [...EVENTS, START] }],
     ["no event", 4, "something else than an event", { events: [START, "7"] }],
     ["a byte order mark", 4, "something else than an event", { events: [START, `\ufeff${OPEN}`] }],

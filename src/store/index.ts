@@ -21,15 +21,20 @@ export type { RunListener, RunWriter } from "./run-writer.ts";
 export { settleLeftovers, settleRun } from "./settle-run.ts";
 export { MAX_LINE_BYTES, splitLines } from "./split-lines.ts";
 export type {
+  AnnotateRequest,
+  Annotated,
   Appended,
   Batch,
   Beat,
   ClaimRequest,
   ClaimResult,
   CompactedEvent,
+  EnqueueRequest,
+  EnqueueResult,
   Lease,
   ListRequest,
   Page,
+  QueuedRun,
   ReadRequest,
   RunInfo,
   RunKey,
@@ -43,6 +48,9 @@ export type {
   ThreadKey,
   ThreadPage,
   ThreadPatch,
+  ToolCallClaim,
+  ToolCallRequest,
   Trimmed,
+  WaitingRun,
   Watcher,
 } from "./store.ts";

@@ -7,7 +7,8 @@
 import { HeddleError } from "../protocol/index.ts";
 import { MemoryThread, unknownRun, unknownThread } from "./memory-thread.ts";
 import type { MemoryRun } from "./memory-thread.ts";
-import type { ClaimRequest, ClaimResult, Store, ThreadDump, ThreadInfo, ThreadKey } from "./store.ts";
+import type { ClaimRequest, ClaimResult, EnqueueRequest, EnqueueResult } from "./store.ts";
+import type { Store, ThreadDump, ThreadInfo, ThreadKey } from "./store.ts";
 import { pageOf } from "./thread-page.ts";
 import { ThreadWatchers } from "./thread-watchers.ts";
 
@@ -80,8 +81,19 @@ export function memoryStore({ nowMs = Date.now }: MemoryStoreOptions = {}): Stor
         watchers.call(key);
         return true;
       }),
+    annotate: (request) =>
+      within(() => {
+        const thread = threads.need(request);
+        const run = thread.runs.get(request.runId);
+        if (run === undefined) throw unknownRun(request);
+        const annotated = thread.annotate(run, request.events);
+        watchers.call(request);
+        return annotated;
+      }),
+    claimToolCall: (request) => within((now) => threads.need(request).claimToolCall(request, now)),
     nowMs: () => within((now) => now),
     watch: (key, watcher) => watchers.add(key, watcher),
+    ...queueing(threads, within, watchers),
     ...reading(threads, within),
     ...settling(threads, within),
     ...housekeeping(threads, within),
@@ -114,6 +126,50 @@ const reading = (threads: Threads, within: Within): Reading => ({
   snapshot: (key, throughSeq = Infinity) => within(() => threads.get(key)?.snapshot(key.runId, throughSeq)),
   compacted: (key) => within(() => threads.get(key)?.runs.get(key.runId)?.compacted),
 });
+
+type Queueing = Pick<Store, "enqueue" | "queue" | "unqueue" | "waiting">;
+
+const queueing = (threads: Threads, within: Within, watchers: ThreadWatchers): Queueing => ({
+  enqueue: (request) =>
+    within((now) => {
+      const result = enqueue(threads, request, now);
+      if (result.type === "queued") watchers.call(request);
+      return result;
+    }),
+  queue: (key) => within(() => (threads.get(key)?.queue ?? []).map(({ order: _order, ...queued }) => queued)),
+  unqueue: (key) =>
+    within(() => {
+      const found = threads.get(key)?.unqueue(key.runId) ?? false;
+      if (found) watchers.call(key);
+      return found;
+    }),
+  waiting: (limit = 64) =>
+    within(() => {
+      const busy = new Set(threads.running().map(({ thread }) => thread));
+      return threads
+        .all()
+        .flatMap((thread) => thread.queue.slice(0, busy.has(thread) ? 0 : 1).map((next) => ({ thread, next })))
+        .toSorted((a, b) => a.next.order - b.next.order)
+        .slice(0, limit)
+        .map(({ thread, next: { order: _order, ...queued } }) => ({ ...keyOf(thread), ...queued }));
+    }),
+});
+
+function enqueue(threads: Threads, request: EnqueueRequest, now: number): EnqueueResult {
+  const thread = threads.need(request);
+  const { runId, agent, body, principal, parentRunId, limit } = request;
+  const run = thread.runs.get(runId);
+  if (run !== undefined) return { type: "exists", run: thread.infoOf(run) };
+  const { queue } = thread;
+  const at = queue.findIndex((queued) => queued.runId === runId);
+  if (at >= 0) return { type: "queued", position: at + 1 };
+  if (queue.length >= limit) return { type: "full", limit };
+  const order = threads.nextOrder();
+  return {
+    type: "queued",
+    position: queue.push({ runId, agent, body, principal, parentRunId, queuedAtMs: now, order }),
+  };
+}
 
 type Settling = Pick<Store, "saveSnapshot" | "settle" | "unsettled" | "trim">;
 
@@ -175,7 +231,7 @@ const housekeeping = (threads: Threads, within: Within): Housekeeping => ({
 
 function claim(threads: Threads, request: ClaimRequest, now: number): ClaimResult {
   const known = threads.get(request);
-  const { runId, parentRunId, kind, ifHead } = request;
+  const { runId, parentRunId, kind, ifHead, ifQueued } = request;
   const same = known?.runs.get(runId);
   if (known !== undefined && same !== undefined) return { type: "exists", run: known.infoOf(same) };
   const parent = parentRunId === undefined ? undefined : known?.runs.get(parentRunId);
@@ -184,6 +240,8 @@ function claim(threads: Threads, request: ClaimRequest, now: number): ClaimResul
   if (known !== undefined && parent !== undefined && parent.about.end === undefined && kind !== "spawn") {
     return { type: "busy", run: known.infoOf(parent) };
   }
+  const waits = known?.queue.some((queued) => queued.runId === runId) ?? false;
+  if (ifQueued === true && !waits) throw unknownRun(request);
   const thread = known ?? threads.add(new MemoryThread(request, now));
   const run = thread.begin(request, now);
   return { type: "claimed", lease: thread.leaseOf(run, request.leaseMs), thread: thread.info() };
@@ -217,6 +275,12 @@ function restored(key: ThreadKey, { thread: info, runs, events, settlements }: T
 /** All threads, by tenant and id. */
 class Threads {
   readonly #tenants = new Map<string, Map<string, MemoryThread>>();
+  #orders = 0;
+
+  /** A place in the order of everything that waits. */
+  nextOrder(): number {
+    return ++this.#orders;
+  }
 
   get({ tenant, threadId }: ThreadKey): MemoryThread | undefined {
     return this.#tenants.get(tenant)?.get(threadId);

@@ -2,12 +2,14 @@
 import { HeddleError } from "../protocol/index.ts";
 import { mintLogId, trimmed } from "./cursor.ts";
 import type {
+  Annotated,
   Appended,
   Batch,
   ClaimRequest,
   CompactedEvent,
   Lease,
   Page,
+  QueuedRun,
   ReadRequest,
   RunInfo,
   RunKey,
@@ -15,6 +17,8 @@ import type {
   StoredEvent,
   ThreadInfo,
   ThreadKey,
+  ToolCallClaim,
+  ToolCallRequest,
 } from "./store.ts";
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -38,6 +42,12 @@ export interface MemoryRun {
   compacted: readonly CompactedEvent[] | undefined;
 }
 
+/** A run that waits, and its place among those of all threads. */
+export interface MemoryQueued extends QueuedRun {
+  /** Whoever came later has a greater one. */
+  readonly order: number;
+}
+
 /** A thread in memory. */
 export class MemoryThread {
   /** What is told of it; the tail is counted. */
@@ -48,6 +58,9 @@ export class MemoryThread {
   readonly snapshots: Snapshot[] = [];
   /** Raw events beyond the floor: the event of seq n is at n - floor - 1. */
   readonly events: StoredEvent[] = [];
+  /** Runs that wait, the next one first. */
+  readonly queue: MemoryQueued[] = [];
+  readonly #toolCalls = new Map<string, { readonly holder: string; readonly untilMs: number }>();
 
   constructor({ tenant, threadId }: ThreadKey, nowMs: number) {
     this.about = {
@@ -106,8 +119,33 @@ export class MemoryThread {
     this.runs.set(runId, run);
     if (kind !== "spawn") this.about.head = runId;
     this.about.updatedAtMs = nowMs;
+    this.unqueue(runId);
     this.#push(run, events);
     return run;
+  }
+
+  /** Takes a run out of the queue. False where it does not wait. */
+  unqueue(runId: string): boolean {
+    const at = this.queue.findIndex((queued) => queued.runId === runId);
+    return at >= 0 && this.queue.splice(at, 1).length > 0;
+  }
+
+  /** Gives a frontend call to whoever asks, unless another has it. */
+  claimToolCall({ toolCallId, holder, leaseMs }: ToolCallRequest, nowMs: number): ToolCallClaim {
+    const known = this.#toolCalls.get(toolCallId);
+    if (known !== undefined && known.untilMs > nowMs && known.holder !== holder) {
+      return { type: "taken", untilMs: known.untilMs };
+    }
+    const untilMs = nowMs + leaseMs;
+    this.#toolCalls.set(toolCallId, { holder, untilMs });
+    return { type: "held", untilMs };
+  }
+
+  /** Appends annotations of a run, which itself stays as it is. */
+  annotate({ about: { runId } }: MemoryRun, events: readonly string[]): Annotated {
+    const firstSeq = this.tail + 1;
+    for (const json of events) this.events.push({ seq: this.tail + 1, runId, json });
+    return { firstSeq, lastSeq: this.tail };
   }
 
   /** The run that a lease names, while it holds. */
@@ -194,12 +232,13 @@ export class MemoryThread {
     if (!known) this.snapshots.push(snapshot);
   }
 
-  /** Drops the raw events before the first run that is to stay whole. Returns how many. */
+  /** Drops the raw events up to the last of a run that goes, and before the first run that is to stay whole. Returns how many. */
   trim(endedBeforeMs: number): number {
     const goes = ({ about: { endedAtMs = Infinity }, compacted }: MemoryRun): boolean =>
       endedAtMs < endedBeforeMs && compacted !== undefined;
-    const kept = [...this.runs.values()].filter((run) => !goes(run)).map(({ about }) => about.firstSeq);
-    const floor = Math.max(this.about.floor, Math.min(this.tail, ...kept.map((seq) => seq - 1)));
+    const ends = [...this.runs.values()].map((run) => (goes(run) ? run.about.lastSeq : 0));
+    const before = [...this.runs.values()].map((run) => (goes(run) ? Infinity : run.about.firstSeq - 1));
+    const floor = Math.max(this.about.floor, Math.min(Math.max(...ends), ...before));
     const gone = floor - this.about.floor;
     this.events.splice(0, gone);
     this.about.floor = floor;

@@ -61,7 +61,7 @@ export interface RunInfo extends RunKey {
   readonly status: RunState;
   /** Seq of its first event. */
   readonly firstSeq: number;
-  /** Seq of its newest event. */
+  /** Seq of the newest event that it said itself: annotations do not count. */
   readonly lastSeq: number;
   /** Who started it, as the server knows them. */
   readonly principal: string | undefined;
@@ -97,6 +97,8 @@ export interface ClaimRequest extends RunKey {
   readonly kind?: LineageKind | undefined;
   /** Claims only where the thread's head is still this one; null: where it has none. Absent: wherever it is. */
   readonly ifHead?: string | null;
+  /** Claims only a run that waits in the queue. Default: whether it waits or not. */
+  readonly ifQueued?: boolean;
   /** Who starts it. */
   readonly principal?: string | undefined;
   /** How long the lease holds without an append or a heartbeat. */
@@ -183,6 +185,92 @@ export interface Beat {
   readonly held: boolean;
   /** Whether somebody asked the run to stop. */
   readonly stop: boolean;
+}
+
+/** What `enqueue` is asked. */
+export interface EnqueueRequest extends RunKey {
+  /** Who is to run. */
+  readonly agent: string;
+  /** All that it takes to start the run, as JSON. The store does not look into it. */
+  readonly body: string;
+  /** Who asked for it. */
+  readonly principal?: string | undefined;
+  /** The run that it is to hang on. Whether there is one is judged by the claim. */
+  readonly parentRunId?: string | undefined;
+  /** So many may wait in the thread, this one among them. */
+  readonly limit: number;
+}
+
+/** What `enqueue` answers. */
+export type EnqueueResult =
+  | {
+      /** The run waits, since now or before. */
+      readonly type: "queued";
+      /** Its place: 1 is the next. */
+      readonly position: number;
+    }
+  | {
+      /** The thread has a run of this id. */
+      readonly type: "exists";
+      /** That run. */
+      readonly run: RunInfo;
+    }
+  | {
+      /** Too many wait. Nothing was written. */
+      readonly type: "full";
+      /** So many may. */
+      readonly limit: number;
+    };
+
+/** A run that waits. */
+export interface QueuedRun {
+  /** Id of the run. */
+  readonly runId: string;
+  /** Who is to run. */
+  readonly agent: string;
+  /** All that it takes to start it, as JSON, the same text. */
+  readonly body: string;
+  /** Who asked for it. */
+  readonly principal: string | undefined;
+  /** The run that it is to hang on. */
+  readonly parentRunId: string | undefined;
+  /** Since when it waits. */
+  readonly queuedAtMs: number;
+}
+
+/** A run that waits, and where. */
+export interface WaitingRun extends QueuedRun, ThreadKey {}
+
+/** What `claimToolCall` is asked. */
+export interface ToolCallRequest extends ThreadKey {
+  /** The call. */
+  readonly toolCallId: string;
+  /** Who wants to execute it: a tab, a device. */
+  readonly holder: string;
+  /** How long nobody else may; 0 lets go of it. */
+  readonly leaseMs: number;
+}
+
+/** Who executes a call. */
+export interface ToolCallClaim {
+  /** Whoever asked, or another. */
+  readonly type: "held" | "taken";
+  /** Until when, by the store's clock. */
+  readonly untilMs: number;
+}
+
+/** What `annotate` is asked. */
+export interface AnnotateRequest extends RunKey {
+  /** The annotations, as JSON without line breaks: META, which means nothing to the grammar of runs. */
+  readonly events: readonly [string, ...string[]];
+}
+
+/** Where annotations are. */
+export interface Annotated {
+  /** Seq of the first. */
+  readonly firstSeq: number;
+  /** Seq of the last. */
+  readonly lastSeq: number;
 }
 
 /** Which runs `takeOver` takes. */
@@ -341,7 +429,8 @@ export interface Store {
   /**
    * Begins a run: creates the thread where there is none, and the run with its first events, in one transaction.
    * The run becomes the thread's head, unless it is spawned. Where several things stand against it, the first of these is
-   * answered: `exists`, `run-unknown` (thrown where the parent is not in the thread), `moved`, `busy`.
+   * answered: `exists`, `run-unknown` (thrown where the parent is not in the thread), `moved`, `busy`, and `run-unknown`
+   * (thrown with `ifQueued` where the run does not wait). A run that waits leaves the queue when it is claimed.
    *
    * INVARIANT: a claim and its first events are both there, or neither (STORE-CLM-1).
    * INVARIANT: a run id is claimed once in a thread; every later claim gets `exists` (STORE-CLM-2).
@@ -380,6 +469,54 @@ export interface Store {
    * INVARIANT: of takers at the same time, one gets the run; who held it before can write nothing more (STORE-LSE-3).
    */
   takeOver(request: TakeOverRequest): Promise<readonly Lease[]>;
+
+  /**
+   * Lets a run wait until it can be claimed. Where several things stand against it, the first is answered: `exists`,
+   * `queued` (it waits already: nothing changes), `full`. Throws `thread-unknown`.
+   *
+   * INVARIANT: runs wait in the order in which they came, each with all that it came with (STORE-QUE-1).
+   * INVARIANT: a run waits or is in the log, never both and never neither; it gets into the log once (STORE-QUE-2).
+   * INVARIANT: never more than `limit` wait; one too many changes nothing: `full` (STORE-QUE-3).
+   * INVARIANT: watchers of the thread are called after a run was queued, and after one was taken out (STORE-QUE-5).
+   */
+  enqueue(request: EnqueueRequest): Promise<EnqueueResult>;
+
+  /** The runs of a thread that wait, the next one first; empty where there is no such thread. Nothing else tells of them. */
+  queue(key: ThreadKey): Promise<readonly QueuedRun[]>;
+
+  /**
+   * Takes a run out of the queue: it is not to run any more. False where it does not wait.
+   *
+   * INVARIANT: of this and a claim with `ifQueued` at the same time, one succeeds (STORE-QUE-2).
+   */
+  unqueue(key: RunKey): Promise<boolean>;
+
+  /**
+   * The next run of each thread in which none is running, of all tenants, the longest waiting first: what a crash, or
+   * another process, left to be started. At most 64, or `limit`.
+   *
+   * INVARIANT: a thread that is idle and in which a run waits is told, with the next one, until it is claimed (STORE-QUE-4).
+   */
+  waiting(limit?: number): Promise<readonly WaitingRun[]>;
+
+  /**
+   * Lets one tab or device execute a frontend call. Asking again renews it; expired claims are forgotten. Throws
+   * `thread-unknown`. Whether there is such a call is not looked at.
+   *
+   * INVARIANT: a call has one holder at a time; others get `taken` until its time is over or it lets go (STORE-TCL-1).
+   * INVARIANT: a claim counts by the store's clock, outlives the store, and goes with its thread (STORE-TCL-2).
+   */
+  claimToolCall(request: ToolCallRequest): Promise<ToolCallClaim>;
+
+  /**
+   * Appends annotations to a run, running or ended: events that belong to it and are no part of what it says. Needs no
+   * lease. Throws `thread-unknown` or `run-unknown`.
+   *
+   * INVARIANT: they are in the log as a batch is: whole, with the next seqs, read as the run's, watchers called (STORE-ANN-1).
+   * INVARIANT: nothing else changes: not the run's seqs, end, lease or batches, nor what is told of the thread (STORE-ANN-2).
+   * INVARIANT: they stay through settling, merging, dump and import, and go with the raw events around them (STORE-ANN-3).
+   */
+  annotate(request: AnnotateRequest): Promise<Annotated>;
 
   /** Asks whoever holds the run to stop, now or after a take-over. False where it is not running. */
   requestStop(key: RunKey): Promise<boolean>;
@@ -467,6 +604,7 @@ export interface Store {
 
   /**
    * Drops raw events of settled runs that ended before a time, from the beginning of each log. Nothing calls it by itself.
+   * Annotations among them go too, unless their run was still running: then its compacted form has them.
    *
    * INVARIANT: what is dropped is a prefix of the log; the compacted runs and their snapshots stay (STORE-TRM-1).
    */

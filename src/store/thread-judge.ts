@@ -36,7 +36,7 @@ interface JudgedRun {
   order: VerifyState | undefined;
   /** The events of a run that had not ended. */
   readonly open: Event[];
-  /** Seq of its newest raw event so far. */
+  /** Seq of its newest raw event so far, annotations behind its last one apart. */
   seen: number;
   end: RunEnd | undefined;
   /** The thread that its branch names. */
@@ -228,8 +228,14 @@ export class ThreadJudge {
     if (first ? seq !== run.about.firstSeq : seq < run.about.firstSeq) {
       throw this.#broken(`is not the first event of its run, which begins at ${run.about.firstSeq}`);
     }
-    if (seq > run.about.lastSeq) throw this.#broken(`comes after the last event of its run, ${run.about.lastSeq}`);
     const judged = this.#judge(json);
+    if (seq > run.about.lastSeq) {
+      if (judged.event.type !== "META") {
+        throw this.#broken(`comes after the last event of its run, ${run.about.lastSeq}, and is no annotation`);
+      }
+      this.#events.push({ seq, runId, json: judged.json });
+      return;
+    }
     // The order of what is left of a run cannot be judged without what it lost; its compacted form was.
     if (!run.lost) {
       const order = (run.order ??= this.#orderBefore(run));

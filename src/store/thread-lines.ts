@@ -3,7 +3,8 @@
  * the compacted form; the raw events beyond the floor; and an end with counts, without which a file was cut.
  *
  * What can be worked out from events (how a run ended, snapshots) is not in the file, so a file cannot say otherwise.
- * An event stands last on its line, as the very text that the log holds, and is taken from there as it is.
+ * An event stands last on its line, as the very text that the log holds, and is taken from there as it is. Annotations
+ * are events of their run, wherever they stand; runs that wait are not told.
  */
 import { HeddleError } from "../protocol/index.ts";
 import type { LineageKind } from "../stream/lineage/index.ts";

@@ -26,8 +26,8 @@ export interface HintsOptions {
   readonly watchers: ThreadWatchers;
   /** Sends a payload. */
   readonly notify: (payload: string) => Promise<void>;
-  /** The tails of threads, in their order. */
-  readonly tailsOf: (keys: readonly ThreadKey[]) => Promise<readonly (number | undefined)[]>;
+  /** A mark for each thread, in their order, which is another one when there is more in its log or another queue. */
+  readonly marksOf: (keys: readonly ThreadKey[]) => Promise<readonly (string | undefined)[]>;
 }
 
 /** Hints are gathered for so long. */
@@ -43,7 +43,7 @@ const MAX_BACKOFF_MS = 10_000;
 export class Hints {
   readonly #options: HintsOptions;
   readonly #dirty = new Set<string>();
-  readonly #tails = new Map<string, number>();
+  readonly #marks = new Map<string, string>();
   #listener: Client | undefined;
   #gather: ReturnType<typeof setTimeout> | undefined;
   #poll: ReturnType<typeof setTimeout> | undefined;
@@ -141,17 +141,17 @@ export class Hints {
   }
 
   async #look(): Promise<void> {
-    const { watchers, tailsOf } = this.#options;
+    const { watchers, marksOf } = this.#options;
     const keys = watchers.keys();
     try {
-      const tails = keys.length === 0 ? [] : await tailsOf(keys);
-      const before = new Map(this.#tails);
-      this.#tails.clear();
+      const marks = keys.length === 0 ? [] : await marksOf(keys);
+      const before = new Map(this.#marks);
+      this.#marks.clear();
       keys.forEach((key, index) => {
-        const tail = tails[index] ?? 0;
+        const mark = marks[index] ?? "";
         const name = nameOf(key);
-        this.#tails.set(name, tail);
-        if (before.get(name) !== tail) watchers.call(key);
+        this.#marks.set(name, mark);
+        if (before.get(name) !== mark) watchers.call(key);
       });
     } catch {
       // The database is away: whoever watches asks again after the next poll.

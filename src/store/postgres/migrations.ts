@@ -102,4 +102,30 @@ export const MIGRATIONS: readonly string[] = [
   );
   ALTER TABLE {schema}.compacted ALTER COLUMN data SET STORAGE EXTERNAL;
   `,
+  `
+  CREATE TABLE {schema}.queue (
+    tenant bigint NOT NULL,
+    thread bigint NOT NULL,
+    id bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
+    name text COLLATE "C" NOT NULL,
+    agent text NOT NULL,
+    principal text,
+    parent text,
+    queued_ms bigint NOT NULL,
+    codec smallint NOT NULL,
+    data bytea NOT NULL,
+    PRIMARY KEY (tenant, thread, id),
+    UNIQUE (tenant, thread, name)
+  );
+  ALTER TABLE {schema}.queue ALTER COLUMN data SET STORAGE EXTERNAL;
+
+  CREATE TABLE {schema}.tool_calls (
+    tenant bigint NOT NULL,
+    thread bigint NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    holder text NOT NULL,
+    until_ms bigint NOT NULL,
+    PRIMARY KEY (tenant, thread, name)
+  );
+  `,
 ];

@@ -12,8 +12,10 @@ import type { AppendedRow } from "../sql/sql-append.ts";
 import { SqlReads } from "../sql/sql-reads.ts";
 import type { RunRef } from "../sql/sql-rows.ts";
 import { MERGE_EVERY, importThread, mergeRun, saveSnapshot, settle, trimThread, trimmable } from "../sql/sql-settle.ts";
-import { claim, deleteThread, heartbeat, requestStop, takeOver, updateThread } from "../sql/sql-writes.ts";
-import { numberIn } from "../sql/sql.ts";
+import { enqueue, unqueue } from "../sql/sql-queue.ts";
+import { claimToolCall } from "../sql/sql-tool-calls.ts";
+import { annotate, claim, deleteThread, heartbeat, requestStop, takeOver, updateThread } from "../sql/sql-writes.ts";
+import { numberIn, textIn } from "../sql/sql.ts";
 import type { Dialect, Sql } from "../sql/sql.ts";
 import { ThreadWatchers } from "../thread-watchers.ts";
 import { appendBatches, areOfDifferentRuns } from "./append-batches.ts";
@@ -62,7 +64,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
     pollMs,
     watchers,
     notify: (payload) => base.notify(payload),
-    tailsOf: (keys) => base.tailsOf(keys),
+    marksOf: (keys) => base.marksOf(keys),
   });
 
   return {
@@ -84,6 +86,11 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
     heartbeat: (leases) => base.transaction((sql, dialect) => heartbeat(sql, dialect, leases)),
     takeOver: (request) => base.transaction((sql, dialect) => takeOver(sql, dialect, request)),
     requestStop: async (key) => told(key, await base.transaction((sql, dialect) => requestStop(sql, dialect, key))),
+    enqueue: async (request) => told(request, await base.transaction((sql, dialect) => enqueue(sql, dialect, request))),
+    unqueue: async (key) => told(key, await base.transaction((sql, dialect) => unqueue(sql, dialect, key))),
+    claimToolCall: (request) => base.transaction((sql, dialect) => claimToolCall(sql, dialect, request)),
+    annotate: async (request) =>
+      told(request, await base.transaction((sql, dialect) => annotate(sql, dialect, request))),
     saveSnapshot: (key, snapshot) => base.transaction((sql, dialect) => saveSnapshot(sql, dialect, key, snapshot)),
     settle: (key, settlement) => base.transaction((sql, dialect) => settle(sql, dialect, key, settlement)),
     updateThread: (key, patch) => base.transaction((sql, dialect) => updateThread(sql, dialect, key, patch)),
@@ -109,6 +116,8 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
     snapshot: (key, throughSeq) => reading((reads) => reads.snapshot(key, throughSeq)),
     compacted: (key) => reading((reads) => reads.compacted(key)),
     unsettled: (limit) => reading((reads) => reads.unsettled(limit)),
+    queue: (key) => reading((reads) => reads.queue(key)),
+    waiting: (limit) => reading((reads) => reads.waiting(limit)),
     listThreads: (request) => reading((reads) => reads.listThreads(request)),
     nowMs: () => reading((reads) => reads.nowMs()),
     watch: (key, watcher) => watchers.add(key, watcher),
@@ -288,15 +297,17 @@ class PostgresBase {
     await this.sql.all("SELECT pg_notify($1, $2)", [`${this.dialect.schema}_hints`, payload]);
   }
 
-  async tailsOf(keys: readonly ThreadKey[]): Promise<readonly (number | undefined)[]> {
+  async marksOf(keys: readonly ThreadKey[]): Promise<readonly (string | undefined)[]> {
     const { schema } = this.dialect;
     const rows = await this.sql.query(
-      `SELECT k.ord, t.tail FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k(tenant, thread, ord)
+      `SELECT k.ord, concat_ws(' ', t.tail, (SELECT concat_ws(' ', count(*), max(q.id)) FROM ${schema}.queue q
+         WHERE q.tenant = t.tenant AND q.thread = t.id)) AS mark
+       FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k(tenant, thread, ord)
        JOIN ${schema}.tenants n ON n.name = k.tenant JOIN ${schema}.threads t ON t.tenant = n.id AND t.name = k.thread`,
       [keys.map(({ tenant }) => tenant), keys.map(({ threadId }) => threadId)],
     );
-    const tails = new Map(rows.map((row) => [numberIn(row, "ord"), numberIn(row, "tail")]));
-    return keys.map((_, index) => tails.get(index + 1));
+    const marks = new Map(rows.map((row) => [numberIn(row, "ord"), textIn(row, "mark")]));
+    return keys.map((_, index) => marks.get(index + 1));
   }
 }
 

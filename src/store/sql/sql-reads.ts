@@ -1,12 +1,12 @@
 /** What a SQL store tells: threads, runs, branches, pages of the log, snapshots. Every statement begins at the tenant. */
-import type { CompactedEvent, ListRequest, Page, ReadRequest, RunInfo, RunKey, Snapshot } from "../index.ts";
-import type { StoredEvent, ThreadInfo, ThreadKey, ThreadPage } from "../index.ts";
+import type { CompactedEvent, ListRequest, Page, QueuedRun, ReadRequest, RunInfo, RunKey, Snapshot } from "../index.ts";
+import type { StoredEvent, ThreadInfo, ThreadKey, ThreadPage, WaitingRun } from "../index.ts";
 import { trimmed } from "../cursor.ts";
 import { MAX_PAGE_CHARS, unknownThread } from "../memory-thread.ts";
 import { DEFAULT_PAGE_SIZE, endOfPage, readPlace } from "../thread-page.ts";
 import { unpack, unpackEvents } from "./segment.ts";
 import { joinSnapshot, namedBlobs } from "./snapshot-parts.ts";
-import { RUN_COLUMNS, THREAD_COLUMNS, runOf, threadOf } from "./sql-rows.ts";
+import { QUEUE_COLUMNS, RUN_COLUMNS, THREAD_COLUMNS, queuedOf, runOf, threadOf } from "./sql-rows.ts";
 import { bytesIn, maybeNumberIn, numberIn, textIn } from "./sql.ts";
 import type { Dialect, Row, Sql, SqlValue } from "./sql.ts";
 
@@ -218,6 +218,36 @@ export class SqlReads {
       tenant: textIn(row, "tenant_name"),
       threadId: textIn(row, "thread_name"),
       runId: textIn(row, "run_name"),
+    }));
+  }
+
+  /** See `Store`. */
+  async queue(key: ThreadKey): Promise<readonly QueuedRun[]> {
+    const { schema } = this.#dialect;
+    const rows = await this.#sql.all(
+      `SELECT ${QUEUE_COLUMNS} FROM ${schema}.tenants n JOIN ${schema}.threads t ON t.tenant = n.id
+       JOIN ${schema}.queue q ON q.tenant = t.tenant AND q.thread = t.id
+       WHERE n.name = $1 AND t.name = $2 ORDER BY q.id`,
+      [key.tenant, key.threadId],
+    );
+    return rows.map((row) => queuedOf(row));
+  }
+
+  /** See `Store`. Few runs are running at a time, and few wait. */
+  async waiting(limit = 64): Promise<readonly WaitingRun[]> {
+    const { schema } = this.#dialect;
+    const rows = await this.#sql.all(
+      `SELECT ${QUEUE_COLUMNS}, n.name AS tenant_name, t.name AS thread_name FROM ${schema}.queue q
+       JOIN ${schema}.threads t ON t.tenant = q.tenant AND t.id = q.thread JOIN ${schema}.tenants n ON n.id = q.tenant
+       WHERE q.id IN (SELECT min(id) FROM ${schema}.queue GROUP BY tenant, thread)
+         AND q.thread NOT IN (SELECT thread FROM ${schema}.runs WHERE ended_ms IS NULL)
+       ORDER BY q.id LIMIT $1`,
+      [limit],
+    );
+    return rows.map((row) => ({
+      tenant: textIn(row, "tenant_name"),
+      threadId: textIn(row, "thread_name"),
+      ...queuedOf(row),
     }));
   }
 

@@ -1,7 +1,8 @@
 /** Rows as what they tell. */
 import type { LineageKind } from "../../stream/lineage/index.ts";
-import type { Lease, RunEnd, RunInfo, RunKey, ThreadInfo, ThreadKey } from "../index.ts";
-import { jsonIn, maybeNumberIn, maybeTextIn, numberIn, textIn } from "./sql.ts";
+import type { Lease, QueuedRun, RunEnd, RunInfo, RunKey, ThreadInfo, ThreadKey } from "../index.ts";
+import { unpack } from "./segment.ts";
+import { bytesIn, jsonIn, maybeNumberIn, maybeTextIn, numberIn, textIn } from "./sql.ts";
 import type { Row } from "./sql.ts";
 
 /** What tells a thread, of a table called `t`. */
@@ -12,6 +13,19 @@ export const THREAD_COLUMNS = `t.tenant AS tenant_id, t.id AS thread_id, t.name 
 export const RUN_COLUMNS = `r.id AS run_id, r.thread AS thread_id, r.tenant AS tenant_id, r.name AS run_name, r.agent,
   p.name AS parent_name, r.kind, r.first_seq, r.last_seq, r.principal, r.started_ms, r.ended_ms, r.ended, r.settled,
   r.fence, r.next_batch, r.stop`;
+
+/** What tells a run that waits, of a table called `q`. */
+export const QUEUE_COLUMNS = "q.name AS run_name, q.agent, q.principal, q.parent, q.queued_ms, q.codec, q.data";
+
+/** The run of a row that has `QUEUE_COLUMNS`. */
+export const queuedOf = (row: Row): QueuedRun => ({
+  runId: textIn(row, "run_name"),
+  agent: textIn(row, "agent"),
+  body: unpack({ codec: numberIn(row, "codec"), data: bytesIn(row, "data") }),
+  principal: maybeTextIn(row, "principal"),
+  parentRunId: maybeTextIn(row, "parent"),
+  queuedAtMs: numberIn(row, "queued_ms"),
+});
 
 /** The thread of a row that has `THREAD_COLUMNS`. */
 export function threadOf(tenant: string, row: Row): ThreadInfo {

@@ -7,7 +7,7 @@ import { splitSnapshot } from "./snapshot-parts.ts";
 import { writeCompacted } from "./sql-reads.ts";
 import type { RunRef } from "./sql-rows.ts";
 import { insertSegments, lockThread, makeThread } from "./sql-writes.ts";
-import { bytesIn, insertInto, numberIn, textIn } from "./sql.ts";
+import { bytesIn, insertInto, maybeNumberIn, numberIn, textIn } from "./sql.ts";
 import type { Dialect, Row, Sql } from "./sql.ts";
 
 /** A run's loose rows are merged when there are so many. */
@@ -132,19 +132,21 @@ export async function trimmable(sql: Sql, { schema }: Dialect, endedBeforeMs: nu
   return rows.map((row) => ({ tenant: textIn(row, "tenant_name"), threadId: textIn(row, "thread_name") }));
 }
 
-/** Drops the raw events of one thread before the first run that is to stay whole. */
+/** Drops the raw events of one thread up to the last of a run that goes, and before the first run that is to stay whole. */
 export async function trimThread(sql: Sql, dialect: Dialect, key: ThreadKey, endedBeforeMs: number): Promise<Trimmed> {
   const { schema } = dialect;
   const row = await lockThread(sql, dialect, key);
   if (row === undefined) return { threads: 0, events: 0 };
   const ids = [numberIn(row, "tenant_id"), numberIn(row, "thread_id")];
-  const [kept] = await sql.all(
-    `SELECT first_seq FROM ${schema}.runs WHERE tenant = $1 AND thread = $2
-     AND (settled = 0 OR ended_ms IS NULL OR ended_ms >= $3) ORDER BY first_seq LIMIT 1`,
+  const goes = "settled = 1 AND ended_ms < $3";
+  const [found = {}] = await sql.all(
+    `SELECT max(CASE WHEN ${goes} THEN last_seq END) AS gone, min(CASE WHEN ${goes} THEN NULL ELSE first_seq END) AS kept
+     FROM ${schema}.runs WHERE tenant = $1 AND thread = $2`,
     [...ids, endedBeforeMs],
   );
   const before = numberIn(row, "floor");
-  const floor = Math.max(before, kept === undefined ? numberIn(row, "tail") : numberIn(kept, "first_seq") - 1);
+  const kept = maybeNumberIn(found, "kept") ?? Infinity;
+  const floor = Math.max(before, Math.min(maybeNumberIn(found, "gone") ?? 0, kept - 1));
   if (floor === before) return { threads: 0, events: 0 };
   await sql.all(`DELETE FROM ${schema}.segments WHERE tenant = $1 AND thread = $2 AND last_seq <= $3`, [...ids, floor]);
   await sql.all(`UPDATE ${schema}.threads SET floor = $3 WHERE tenant = $1 AND id = $2`, [...ids, floor]);

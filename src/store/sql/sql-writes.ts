@@ -3,8 +3,8 @@
  * transaction. Locks are always taken in one order, the thread's row before the rows of its runs, so nobody waits in a
  * circle; everything of a thread is serialised by its row, and nothing is serialised across threads.
  */
-import type { Beat, ClaimRequest, ClaimResult, Lease, RunKey, TakeOverRequest } from "../index.ts";
-import type { ThreadInfo, ThreadKey, ThreadPatch } from "../index.ts";
+import type { AnnotateRequest, Annotated, Beat, ClaimRequest, ClaimResult, Lease, RunKey } from "../index.ts";
+import type { TakeOverRequest, ThreadInfo, ThreadKey, ThreadPatch } from "../index.ts";
 import { mintLogId } from "../cursor.ts";
 import { unknownRun, unknownThread } from "../memory-thread.ts";
 import { packEvents } from "./segment.ts";
@@ -15,7 +15,7 @@ import { insertInto, maybeTextIn, numberIn, textIn } from "./sql.ts";
 import type { Dialect, Row, Sql } from "./sql.ts";
 
 /** Finds a run by its names: tables `t`, `r` and `p`. */
-const runBy = ({ schema }: Dialect): string =>
+export const runBy = ({ schema }: Dialect): string =>
   `SELECT ${RUN_COLUMNS} FROM ${schema}.runs r
    LEFT JOIN ${schema}.runs p ON p.tenant = r.tenant AND p.thread = r.thread AND p.id = r.parent
    WHERE r.tenant = $1 AND r.thread = $2 AND r.name = $3`;
@@ -55,7 +55,7 @@ export async function makeThread(
 /** See `Store`. */
 export async function claim(sql: Sql, dialect: Dialect, request: ClaimRequest): Promise<ClaimResult> {
   const { schema } = dialect;
-  const { runId, agent, parentRunId, kind, ifHead, principal, leaseMs, events } = request;
+  const { runId, agent, parentRunId, kind, ifHead, ifQueued = false, principal, leaseMs, events } = request;
   let thread = await lockThread(sql, dialect, request);
   if (thread === undefined && parentRunId !== undefined) throw unknownRun({ ...request, runId: parentRunId });
   if (thread === undefined && typeof ifHead === "string") return { type: "moved", head: undefined };
@@ -74,6 +74,9 @@ export async function claim(sql: Sql, dialect: Dialect, request: ClaimRequest): 
   if (parent !== undefined && kind !== "spawn" && maybeTextIn(parent, "ended") === undefined) {
     return { type: "busy", run: runOf(request, parent) };
   }
+  // Nothing waits in a thread that is made just now.
+  const waited = isNew ? [] : await sql.all(leaveQueue(dialect), [tenant, id, runId]);
+  if (ifQueued && waited.length === 0) throw unknownRun(request);
 
   const [firstSeq, lastSeq] = [numberIn(thread, "tail") + 1, numberIn(thread, "tail") + events.length];
   const nowMs = numberIn(thread, isNew ? "created_ms" : "now_ms");
@@ -97,6 +100,22 @@ export async function claim(sql: Sql, dialect: Dialect, request: ClaimRequest): 
   const claimed = { tenant_id: tenant, thread_id: id, run_id: run, fence: 1, next_batch: 1 };
   const info = { ...threadOf(request.tenant, thread), tail: lastSeq, head: newHead, updatedAtMs: nowMs };
   return { type: "claimed", lease: leaseOf(names, claimed, leaseMs), thread: info };
+}
+
+const leaveQueue = ({ schema }: Dialect): string =>
+  `DELETE FROM ${schema}.queue WHERE tenant = $1 AND thread = $2 AND name = $3 RETURNING id`;
+
+/** See `Store`. The rows stand alone: the run's own are merged around them, and its end stays the end of a row. */
+export async function annotate(sql: Sql, dialect: Dialect, request: AnnotateRequest): Promise<Annotated> {
+  const thread = await lockThread(sql, dialect, request);
+  if (thread === undefined) throw unknownThread(request);
+  const [tenant, id, tail] = [numberIn(thread, "tenant_id"), numberIn(thread, "thread_id"), numberIn(thread, "tail")];
+  const [run] = await sql.all(runBy(dialect), [tenant, id, request.runId]);
+  if (run === undefined) throw unknownRun(request);
+  await insertSegments(sql, dialect, refIn(run), tail + 1, packEvents(request.events));
+  const lastSeq = tail + request.events.length;
+  await sql.all(`UPDATE ${dialect.schema}.threads SET tail = $3 WHERE tenant = $1 AND id = $2`, [tenant, id, lastSeq]);
+  return { firstSeq: tail + 1, lastSeq };
 }
 
 /** Inserts rows of events. */
@@ -215,7 +234,7 @@ export async function updateThread(
 }
 
 /** Tables that hang on a thread. */
-const OF_THREAD = ["segments", "snapshots", "blobs", "compacted", "runs"] as const;
+const OF_THREAD = ["segments", "snapshots", "blobs", "compacted", "queue", "tool_calls", "runs"] as const;
 
 /** See `Store`. */
 export async function deleteThread(sql: Sql, dialect: Dialect, key: ThreadKey): Promise<boolean> {

@@ -95,4 +95,28 @@ export const MIGRATIONS: readonly string[] = [
     UNIQUE (tenant, thread, run)
   ) STRICT;
   `,
+  `
+  CREATE TABLE queue (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant INTEGER NOT NULL,
+    thread INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    principal TEXT,
+    parent TEXT,
+    queued_ms INTEGER NOT NULL,
+    codec INTEGER NOT NULL,
+    data BLOB NOT NULL,
+    UNIQUE (tenant, thread, name)
+  ) STRICT;
+
+  CREATE TABLE tool_calls (
+    tenant INTEGER NOT NULL,
+    thread INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    holder TEXT NOT NULL,
+    until_ms INTEGER NOT NULL,
+    UNIQUE (tenant, thread, name)
+  ) STRICT;
+  `,
 ];

@@ -12,7 +12,9 @@ import type { PackedBatches } from "../sql/packed-batches.ts";
 import type { AppendedRow } from "../sql/sql-append.ts";
 import { MERGE_EVERY, importThread, mergeRun, saveSnapshot, settle, trimThread, trimmable } from "../sql/sql-settle.ts";
 import type { RunRef } from "../sql/sql-rows.ts";
-import { claim, deleteThread, heartbeat, requestStop, takeOver, updateThread } from "../sql/sql-writes.ts";
+import { enqueue, unqueue } from "../sql/sql-queue.ts";
+import { claimToolCall } from "../sql/sql-tool-calls.ts";
+import { annotate, claim, deleteThread, heartbeat, requestStop, takeOver, updateThread } from "../sql/sql-writes.ts";
 import { appendPacked } from "./append-packed.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { SQLITE, SqliteSql } from "./sqlite-sql.ts";
@@ -32,6 +34,10 @@ export const WRITING = [
   "heartbeat",
   "takeOver",
   "requestStop",
+  "enqueue",
+  "unqueue",
+  "claimToolCall",
+  "annotate",
   "saveSnapshot",
   "settle",
   "updateThread",
@@ -141,6 +147,10 @@ function writerOn(sql: SqliteSql, lock: SqliteSql): SqliteWriter {
     heartbeat: within(heartbeat),
     takeOver: within(takeOver),
     requestStop: within(requestStop),
+    enqueue: within(enqueue),
+    unqueue: within(unqueue),
+    claimToolCall: within(claimToolCall),
+    annotate: within(annotate),
     saveSnapshot: within(saveSnapshot),
     settle: within(settle),
     updateThread: within(updateThread),

@@ -42,6 +42,8 @@ async function fill(store: Store): Promise<void> {
   await store.importThread({ ...THREAD, threadId: "copy" }, await dumpOf(store, THREAD));
   const failed = { status: "failed", interrupts: [], pendingToolCallIds: [], error: { message: "It broke." } } as const;
   await runWhole(store, OTHER, "r1", { end: failed });
+  await store.annotate({ ...runKey(OTHER, "r1"), events: textsOf("note", 2) });
+  await store.enqueue({ ...runKey(OTHER, "r2"), agent: "writer", body: "[1]", principal: "ada", limit: 2 });
   await begin(store, { ...THREAD, threadId: "deleted" }, "r1");
   await store.deleteThread({ ...THREAD, threadId: "deleted" });
 }
@@ -53,7 +55,7 @@ async function everythingIn(store: Store): Promise<unknown> {
   ];
   const views: unknown[] = [];
   for (const thread of threads) views.push(await viewOf(store, thread));
-  return { views, unsettled: await store.unsettled() };
+  return { views, unsettled: await store.unsettled(), waiting: await store.waiting() };
 }
 
 /** Every method, as somebody would call it. */
@@ -83,6 +85,12 @@ const calls = (store: Store): readonly (readonly [name: string, call: () => Prom
     ["heartbeat", () => store.heartbeat([])],
     ["takeOver", () => store.takeOver({ leaseMs: LONG_LEASE_MS })],
     ["requestStop", () => store.requestStop(key)],
+    ["enqueue", () => store.enqueue({ ...key, agent: "a", body: "{}", limit: 1 })],
+    ["queue", () => store.queue(key)],
+    ["unqueue", () => store.unqueue(key)],
+    ["waiting", () => store.waiting()],
+    ["claimToolCall", () => store.claimToolCall({ ...THREAD, toolCallId: "c", holder: "h", leaseMs: 1 })],
+    ["annotate", () => store.annotate({ ...key, events: ["{}"] })],
     ["thread", () => store.thread(key)],
     ["run", () => store.run(key)],
     ["runs", () => store.runs(key)],

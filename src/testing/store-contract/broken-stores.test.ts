@@ -47,6 +47,12 @@ function handleOn(data: Store): Store {
     heartbeat: guarded(data.heartbeat),
     takeOver: guarded(data.takeOver),
     requestStop: guarded(data.requestStop),
+    enqueue: guarded(data.enqueue),
+    queue: guarded(data.queue),
+    unqueue: guarded(data.unqueue),
+    waiting: guarded(data.waiting),
+    claimToolCall: guarded(data.claimToolCall),
+    annotate: guarded(data.annotate),
     thread: guarded(data.thread),
     run: guarded(data.run),
     runs: guarded(data.runs),
@@ -667,6 +673,293 @@ const BREAKAGES: readonly Breakage[] = [
   },
 ];
 
+/** Breakages of what does not go into the log by a claim or an append: queues, frontend calls, annotations. */
+const MORE_BREAKAGES: readonly Breakage[] = [
+  {
+    clause: "STORE-QUE-1",
+    what: "lets the last that came go first",
+    data: (inner) => ({ queue: async (key) => (await inner.queue(key)).toReversed() }),
+  },
+  {
+    clause: "STORE-QUE-1",
+    what: "writes the body of a run that waits anew",
+    data: (inner) => ({
+      enqueue: (request) => inner.enqueue({ ...request, body: JSON.stringify(JSON.parse(request.body)) }),
+    }),
+  },
+  {
+    clause: "STORE-QUE-1",
+    what: "forgets what waits when it is closed",
+    around: (under) => ({
+      async reopen() {
+        const key = { tenant: "acme", threadId: "thread" };
+        for (const { runId } of await under.store.queue(key)) await under.store.unqueue({ ...key, runId });
+        return under.reopen?.() ?? under.store;
+      },
+    }),
+  },
+  {
+    clause: "STORE-QUE-1",
+    what: "tells of what waits as if it ran",
+    data: (inner) => ({
+      async run(key) {
+        const [run, queue, [any]] = [await inner.run(key), await inner.queue(key), await inner.runs(key)];
+        const waits = queue.some(({ runId }) => runId === key.runId);
+        return run ?? (any && waits ? { ...any, runId: key.runId } : undefined);
+      },
+    }),
+  },
+  {
+    clause: "STORE-QUE-2",
+    what: "takes a run out of the queue though its claim is refused",
+    data: (inner) => ({
+      async claim(request) {
+        const result = await inner.claim(request);
+        if (result.type === "busy") await inner.unqueue(request);
+        return result;
+      },
+    }),
+  },
+  {
+    clause: "STORE-QUE-2",
+    what: "takes a run out of the queue, and claims it later",
+    data: (inner) => ({
+      async claim(request) {
+        if (!(await inner.unqueue(request))) return inner.claim(request);
+        await turn();
+        await turn();
+        const { ifQueued: _ifQueued, ...rest } = request;
+        return inner.claim(rest);
+      },
+    }),
+  },
+  {
+    clause: "STORE-QUE-2",
+    what: "claims from the queue what does not wait",
+    data: (inner) => ({ claim: ({ ifQueued: _ifQueued, ...request }) => inner.claim(request) }),
+  },
+  {
+    clause: "STORE-QUE-2",
+    what: "says of a run in the log that it waits",
+    data: (inner) => ({
+      async enqueue(request) {
+        const result = await inner.enqueue(request);
+        return result.type === "exists" ? { type: "queued", position: 1 } : result;
+      },
+    }),
+  },
+  {
+    clause: "STORE-QUE-2",
+    what: "lets a run that waits wait anew",
+    data: (inner) => ({
+      async enqueue(request) {
+        await inner.unqueue(request);
+        return inner.enqueue(request);
+      },
+    }),
+  },
+  {
+    clause: "STORE-QUE-3",
+    what: "lets one too many wait",
+    data: (inner) => ({ enqueue: (request) => inner.enqueue({ ...request, limit: request.limit + 1 }) }),
+  },
+  {
+    clause: "STORE-QUE-3",
+    what: "counts what waits, and adds to it later",
+    data: (inner) => ({
+      async enqueue(request) {
+        const full = (await inner.queue(request)).length >= request.limit;
+        await turn();
+        return inner.enqueue(full ? request : { ...request, limit: 1000 });
+      },
+    }),
+  },
+  {
+    clause: "STORE-QUE-4",
+    what: "tells of everything that waits, whatever runs and whoever is next",
+    data: (inner) => {
+      const keys = new Map<string, ThreadKey>();
+      return {
+        enqueue({ tenant, threadId, ...request }) {
+          keys.set(nameOf({ tenant, threadId, runId: "" }), { tenant, threadId });
+          return inner.enqueue({ tenant, threadId, ...request });
+        },
+        async waiting() {
+          const found = [];
+          for (const key of keys.values())
+            for (const queued of await inner.queue(key)) found.push({ ...key, ...queued });
+          return found;
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-QUE-4",
+    what: "tells of one tenant only",
+    data: (inner) => ({
+      waiting: async (limit) => (await inner.waiting(limit)).filter(({ tenant }) => tenant === "acme"),
+    }),
+  },
+  ...(["enqueue", "unqueue", "annotate"] as const).map((method): Breakage => ({
+    clause: method === "annotate" ? "STORE-ANN-1" : "STORE-QUE-5",
+    what: `calls no watcher after ${method}`,
+    data: (inner) => {
+      let muted = false;
+      const silently = async <T>(work: () => Promise<T>): Promise<T> => {
+        muted = true;
+        try {
+          return await work();
+        } finally {
+          muted = false;
+        }
+      };
+      const silent: Pick<Store, "enqueue" | "unqueue" | "annotate"> = {
+        enqueue: (request) => silently(() => inner.enqueue(request)),
+        unqueue: (key) => silently(() => inner.unqueue(key)),
+        annotate: (request) => silently(() => inner.annotate(request)),
+      };
+      return { watch: (key, watcher) => inner.watch(key, () => muted || watcher()), [method]: silent[method] };
+    },
+  })),
+  {
+    clause: "STORE-TCL-1",
+    what: "does not look at who holds a call",
+    data: (inner) => ({ claimToolCall: (request) => inner.claimToolCall({ ...request, holder: "anybody" }) }),
+  },
+  {
+    clause: "STORE-TCL-1",
+    what: "does not let its holder have a call again",
+    data: (inner) => {
+      let asked = 0;
+      return { claimToolCall: (request) => inner.claimToolCall({ ...request, holder: `${++asked}` }) };
+    },
+  },
+  {
+    clause: "STORE-TCL-2",
+    what: "never lets the claim of a call end",
+    data: (inner) => ({ claimToolCall: (request) => inner.claimToolCall({ ...request, leaseMs: 600_000 }) }),
+  },
+  {
+    clause: "STORE-TCL-2",
+    what: "knows only the claims of calls that were made here",
+    handle: (inner) => {
+      const own = new Set<string>();
+      return {
+        async claimToolCall(request) {
+          const { toolCallId, threadId, holder } = request;
+          const result = await inner.claimToolCall(request);
+          if (result.type === "held") own.add(JSON.stringify([threadId, toolCallId]));
+          const known = own.has(JSON.stringify([threadId, toolCallId]));
+          return known ? result : { ...result, type: holder === "" ? "taken" : "held" };
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-TCL-2",
+    what: "claims a call of no thread",
+    data: (inner) => ({
+      async claimToolCall(request) {
+        const known = (await inner.thread(request)) !== undefined;
+        return known
+          ? inner.claimToolCall(request)
+          : { type: "held", untilMs: (await inner.nowMs()) + request.leaseMs };
+      },
+    }),
+  },
+  {
+    clause: "STORE-ANN-1",
+    what: "keeps the first annotation of several",
+    data: (inner) => ({ annotate: (request) => inner.annotate({ ...request, events: [request.events[0]] }) }),
+  },
+  {
+    clause: "STORE-ANN-1",
+    what: "gives annotations to the newest run",
+    data: (inner) => ({
+      annotate: async (request) =>
+        inner.annotate({ ...request, runId: (await inner.thread(request))?.head ?? request.runId }),
+    }),
+  },
+  {
+    clause: "STORE-ANN-2",
+    what: "counts annotations among what a run said",
+    data: (inner) => {
+      const newest = new Map<string, number>();
+      return {
+        async annotate(request) {
+          const annotated = await inner.annotate(request);
+          newest.set(nameOf(request), annotated.lastSeq);
+          return annotated;
+        },
+        async run(key) {
+          const run = await inner.run(key);
+          return run && { ...run, lastSeq: Math.max(run.lastSeq, newest.get(nameOf(key)) ?? 0) };
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-ANN-2",
+    what: "refuses a batch that was made before an annotation came",
+    data: (inner) => {
+      const moved = new Set<string>();
+      return {
+        annotate(request) {
+          moved.add(nameOf(request));
+          return inner.annotate(request);
+        },
+        append: eachBatch(inner, async ({ lease }) => (moved.delete(nameOf(lease)) ? { type: "fenced" } : undefined)),
+      };
+    },
+  },
+  {
+    clause: "STORE-ANN-2",
+    what: "renews the lease of a run that is annotated",
+    data: (inner) => {
+      const { leases, ...watched } = newestLeases(inner);
+      return {
+        ...watched,
+        async annotate(request) {
+          const lease = leases.get(nameOf(request));
+          if (lease !== undefined) await inner.heartbeat([{ ...lease, leaseMs: 600_000 }]);
+          return inner.annotate(request);
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-ANN-3",
+    what: "does not import what comes after the end of its run",
+    data: (inner) => ({
+      async importThread(key, { thread, runs, events, settlements }) {
+        const lasts = new Map(runs.map(({ runId, lastSeq }) => [runId, lastSeq]));
+        const last = events.findLastIndex(({ seq, runId }) => seq <= (lasts.get(runId) ?? 0));
+        await inner.importThread(key, { thread, runs, events: events.slice(0, last + 1), settlements });
+      },
+    }),
+  },
+  {
+    clause: "STORE-ANN-3",
+    what: "loses the annotations of a run that is settled",
+    data: (inner) => {
+      const settled = new Set<string>();
+      return {
+        settle(key, settlement) {
+          settled.add(key.runId);
+          return inner.settle(key, settlement);
+        },
+        async read(key, request) {
+          const page = await inner.read(key, request);
+          const kept = page.events.filter(({ runId, json }) => !settled.has(runId) || !json.includes('"META"'));
+          return { ...page, events: kept };
+        },
+      };
+    },
+  },
+];
+
+const ALL_BREAKAGES = [...BREAKAGES, ...MORE_BREAKAGES];
+
 /** What the cases of a clause say of a store. */
 async function findings(options: StoreContractOptions, clause: string): Promise<readonly unknown[]> {
   const found: unknown[] = [];
@@ -689,7 +982,7 @@ describe("memory store behind handles", () => {
 });
 
 describe("a store that", () => {
-  test.each(BREAKAGES)("$what fails at $clause", async (breakage) => {
+  test.each(ALL_BREAKAGES)("$what fails at $clause", async (breakage) => {
     const found = await findings(optionsFor(breakage), breakage.clause);
     expect(found).not.toEqual([]);
     for (const error of found) {
@@ -729,7 +1022,7 @@ describe("a store that", () => {
   });
 
   test("breaks a clause is known for each clause", () => {
-    const broken = new Set(BREAKAGES.map(({ clause }) => clause));
+    const broken = new Set(ALL_BREAKAGES.map(({ clause }) => clause));
     expect([...new Set(CONTRACT_CASES.map(({ clause }) => clause))].filter((clause) => !broken.has(clause))).toEqual(
       [],
     );
@@ -752,18 +1045,26 @@ describe("the model test", () => {
     "STORE-SNP-1",
     "STORE-THR-3",
     "STORE-TEN-1",
+    "STORE-QUE-2",
+    "STORE-QUE-3",
+    "STORE-QUE-4",
+    "STORE-TCL-1",
+    "STORE-ANN-1",
+    "STORE-ANN-2",
   ];
-  test.each(BREAKAGES.filter(({ clause, data }) => FOUND.includes(clause) && data !== undefined))(
-    "finds that a store $what",
-    async (breakage) => {
-      const failures: string[] = [];
-      const failure = (seed: number): Promise<unknown> =>
-        modelTest({ ...optionsFor(breakage), seed }).catch((error: unknown) => failures.push(String(error)));
-      let seed = 0;
-      while (failures.length === 0 && seed < 25) await failure(++seed);
-      await failure(seed);
-      expect(failures[0]).toContain(`(seed ${seed}, step `);
-      expect(failures[1]).toBe(failures[0]);
-    },
+  /** What only shows when several ask at once, or as time passes. */
+  const UNSEEN = /adds to it later|and claims it later|watcher|renews the lease/;
+  const found = ALL_BREAKAGES.filter(
+    ({ clause, data, what }) => FOUND.includes(clause) && data !== undefined && !UNSEEN.test(what),
   );
+  test.each(found)("finds that a store $what", async (breakage) => {
+    const failures: string[] = [];
+    const failure = (seed: number): Promise<unknown> =>
+      modelTest({ ...optionsFor(breakage), seed }).catch((error: unknown) => failures.push(String(error)));
+    let seed = 0;
+    while (failures.length === 0 && seed < 25) await failure(++seed);
+    await failure(seed);
+    expect(failures[0]).toContain(`(seed ${seed}, step `);
+    expect(failures[1]).toBe(failures[0]);
+  });
 });

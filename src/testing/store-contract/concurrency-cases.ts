@@ -3,6 +3,7 @@ import type { Appended, ClaimResult, Store } from "../../store/index.ts";
 import { contractCase, turn } from "./contract-case.ts";
 import type { CaseContext } from "./contract-case.ts";
 import { ContractViolation, check, checkPresent, checkSame, outcomeOf } from "./contract-violation.ts";
+import { enqueueOf, idsIn } from "./queue-cases.ts";
 import {
   LONG_LEASE_MS,
   THREAD,
@@ -219,6 +220,103 @@ export const concurrencyCases = [
       await checkGapFree(holder, next + 1);
     },
   ),
+
+  ...together("STORE-QUE-2: of 12 claims of one run that waits, at once, one succeeds", async (_, handles) => {
+    await runWhole(handles[0], THREAD, "root");
+    for (const id of ["r1", "r2"]) await handles[0].enqueue(enqueueOf(THREAD, id));
+    const place = { parentRunId: "root", kind: "continue", ifQueued: true } as const;
+    const answers = await atOnce(12, handles, (store) => store.claim(claimOf(THREAD, "r1", place)));
+    checkSame(tally(answers), { claimed: 1, exists: 11 }, "the answers");
+    checkSame(await idsIn(handles[1]), ["r2"], "what waits");
+    await checkGapFree(handles[0], 4);
+  }),
+
+  ...together("STORE-QUE-2: a run that waits is taken out or claimed, when both come at once", async (_, handles) => {
+    const [taker, claimer] = handles;
+    await runWhole(taker, THREAD, "root");
+    for (let number = 1; number <= 10; number++) {
+      const key = runKey(THREAD, `r${number}`);
+      await taker.enqueue(enqueueOf(THREAD, key.runId));
+      const claim = claimer.claim(claimOf(THREAD, key.runId, { ifQueued: true }));
+      const [taken, outcome] = await Promise.all([taker.unqueue(key), outcomeOf(claim)]);
+      const claimed = outcome.type === "answer" ? outcome.answer.type : outcome.code;
+      checkSame(claimed, taken ? "run-unknown" : "claimed", "the claim");
+      checkSame((await claimer.run(key)) === undefined, taken, "whether the run is not in the log");
+    }
+    checkSame(await idsIn(claimer), [], "what waits");
+  }),
+
+  ...together("STORE-QUE-2: who looks while a run is claimed finds it waiting or in the log", async (_, handles) => {
+    const [claimer, reader] = handles;
+    await runWhole(claimer, THREAD, "root");
+    const key = runKey(THREAD, "r1");
+    await claimer.enqueue(enqueueOf(THREAD, "r1"));
+    const claim = claimer.claim(claimOf(THREAD, "r1", { ifQueued: true }));
+    const claimed = claim.then(() => "done" as const);
+    do {
+      const waits = (await idsIn(reader)).includes("r1");
+      check(waits || (await reader.run(key)) !== undefined, "the run neither waits nor is it in the log");
+    } while ((await Promise.race([claimed, turn()])) !== "done");
+    checkSame([(await claim).type, await idsIn(reader)], ["claimed", []], "the claim, and what waits");
+  }),
+
+  ...together(
+    "STORE-QUE-3: of 12 that come at once where 5 may wait, 5 wait, each in a place of its own",
+    async (_, handles) => {
+      await begin(handles[0], THREAD, "root");
+      const answers = await atOnce(12, handles, (store, index) =>
+        store.enqueue(enqueueOf(THREAD, `r${index}`, { limit: 5 })),
+      );
+      const places = answers.flatMap((answer, index) =>
+        answer.type === "queued" ? [{ position: answer.position, runId: `r${index}` }] : [],
+      );
+      const inOrder = places.toSorted((a, b) => a.position - b.position);
+      checkSame(
+        inOrder.map(({ position }) => position),
+        [1, 2, 3, 4, 5],
+        "the places",
+      );
+      checkSame(
+        await idsIn(handles[1]),
+        inOrder.map(({ runId }) => runId),
+        "what waits",
+      );
+      checkSame(answers.filter(({ type }) => type === "full").length, 7, "how many did not fit");
+    },
+  ),
+
+  ...together("STORE-TCL-1: of 12 that ask for a call at once, one gets it", async (_, handles) => {
+    await begin(handles[0], THREAD, "r1");
+    for (const toolCallId of ["c1", "c2", "c3", "c4", "c5"]) {
+      const answers = await atOnce(12, handles, (store, index) =>
+        store.claimToolCall({ ...THREAD, toolCallId, holder: `tab ${index}`, leaseMs: LONG_LEASE_MS }),
+      );
+      checkSame(answers.filter(({ type }) => type === "held").length, 1, "how many hold it");
+      checkSame(new Set(answers.map(({ untilMs }) => untilMs)).size, 1, "until when, as they are told");
+    }
+  }),
+
+  ...together("STORE-ANN-2: runs that are annotated while they are written to lose no batch", async (_, handles) => {
+    const leases = [await begin(handles[0], THREAD, "a"), await begin(handles[1], THREAD, "b")];
+    await runWhole(handles[0], THREAD, "ended");
+    await atOnce(6, handles, async (store, index) => {
+      const lease = leases[index];
+      for (let number = 1; number <= 10; number++) {
+        if (lease !== undefined) await commit(store, lease, number, textsOf(`${index} ${number}`, 3));
+        else {
+          const runId = ["a", "b", "ended", "a"][index - 2] ?? "a";
+          const { firstSeq } = await store.annotate({ ...runKey(THREAD, runId), events: textsOf(`${index}`, 2) });
+          const read = await readAll(store, THREAD, { afterSeq: firstSeq - 1, throughSeq: firstSeq + 1 });
+          checkSame(
+            read.map((event) => [event.runId, event.json]),
+            textsOf(`${index}`, 2).map((json) => [runId, json]),
+            "annotations, read back",
+          );
+        }
+      }
+    });
+    await checkGapFree(handles[1], 5 + 2 * 30 + 4 * 20);
+  }),
 
   ...together("STORE-EXP-1: of 4 imports of one thread at once, one succeeds", async (_, handles) => {
     await runWhole(handles[0], THREAD, "r1");

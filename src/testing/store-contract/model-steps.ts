@@ -3,6 +3,7 @@ import type { LineageKind } from "../../stream/lineage/index.ts";
 import type {
   Batch,
   ClaimRequest,
+  EnqueueRequest,
   Lease,
   ReadRequest,
   RunEnd,
@@ -123,7 +124,46 @@ async function someClaim(world: ModelWorld): Promise<ClaimRequest> {
     ...(parentRunId === undefined ? {} : { parentRunId, kind }),
     ...(ifHead === undefined ? {} : { ifHead }),
     ...(random.chance(50) ? { principal: "ada" } : {}),
+    ...(random.chance(10) ? { ifQueued: true } : {}),
   };
+}
+
+async function enqueue(world: ModelWorld): Promise<void> {
+  const { random } = world;
+  const request: EnqueueRequest = {
+    ...someRun(world),
+    agent: random.one(["agent", "other"]),
+    body: random.one(["{}", ...HARD_EVENTS]),
+    limit: random.below(5),
+    ...(random.chance(50) ? { principal: "ada" } : {}),
+    ...(random.chance(50) ? { parentRunId: someRunId(world) } : {}),
+  };
+  await world.ask("enqueue", (each) => each.enqueue(request));
+}
+
+async function unqueue(world: ModelWorld): Promise<void> {
+  const run = someRun(world);
+  await world.ask("unqueue", (each) => each.unqueue(run));
+}
+
+async function waiting(world: ModelWorld): Promise<void> {
+  const [key, limit] = [someThread(world), world.random.one([undefined, 1, 2])];
+  await world.ask("queue", (each) => each.queue(key));
+  await world.ask("waiting", (each) => each.waiting(limit));
+}
+
+/** A claim holds for good, or not at all: so nothing depends on how quick a store is. */
+async function claimToolCall(world: ModelWorld): Promise<void> {
+  const { random } = world;
+  const about = { toolCallId: random.one(["c1", "C1", "it's"]), holder: random.one(["tab 1", "tab 2"]) };
+  const request = { ...someThread(world), ...about, leaseMs: random.one([0, LONG_LEASE_MS]) };
+  await world.ask("claimToolCall", (each) => each.claimToolCall(request));
+}
+
+async function annotate(world: ModelWorld): Promise<void> {
+  const run = world.random.chance(80) ? await knownRun(world) : someRun(world);
+  const events = someTexts(world);
+  if (run !== undefined) await world.ask("annotate", (each) => each.annotate({ ...runKey(run, run.runId), events }));
 }
 
 async function claim(world: ModelWorld): Promise<void> {
@@ -300,6 +340,11 @@ export const MODEL_STEPS: readonly [ModelStep, ...ModelStep[]] = [
   ...step("heartbeat", 2, heartbeat),
   ...step("takeOver", 2, takeOver),
   ...step("requestStop", 1, requestStop),
+  ...step("enqueue", 4, enqueue),
+  ...step("unqueue", 1, unqueue),
+  ...step("waiting", 2, waiting),
+  ...step("claimToolCall", 2, claimToolCall),
+  ...step("annotate", 4, annotate),
   ...step("read", 5, read),
   ...step("look", 4, look),
   ...step("snapshot", 3, snapshot),

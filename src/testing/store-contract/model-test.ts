@@ -106,7 +106,17 @@ class World implements ModelWorld {
 /** What both have to agree on: the answer, or the code of the failure. */
 const summaryOf = (outcome: Outcome): unknown => (outcome.type === "answer" ? outcome.answer : outcome.code);
 
-const MINTED = new Set(["logId", "ref", "fence", "createdAtMs", "updatedAtMs", "startedAtMs", "endedAtMs"]);
+const MINTED = new Set([
+  "logId",
+  "ref",
+  "fence",
+  "createdAtMs",
+  "updatedAtMs",
+  "startedAtMs",
+  "endedAtMs",
+  "queuedAtMs",
+  "untilMs",
+]);
 
 /** A value with everything that a store mints replaced by whether it is there. */
 function plain(value: unknown): unknown {

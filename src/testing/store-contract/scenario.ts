@@ -9,6 +9,7 @@ import type {
   Appended,
   ClaimRequest,
   Lease,
+  QueuedRun,
   ReadRequest,
   RunEnd,
   RunInfo,
@@ -146,6 +147,15 @@ export async function readAll(
   }
 }
 
+/** Resolves when a watcher that looks each time it is called, and only then, has found what it looks for. */
+export function seenByWatcher(store: Store, key: ThreadKey, look: () => Promise<boolean>): Promise<void> {
+  const seen = Promise.withResolvers<void>();
+  // One that nobody waits for any more, because its case has failed already, fails with it.
+  seen.promise.catch(() => undefined);
+  store.watch(key, () => void look().then((found) => found && seen.resolve(), seen.reject));
+  return seen.promise;
+}
+
 /** The opening of a branch as of a run; the texts name the run. */
 export const openingOf = (runId: string, messages = 2): readonly Event[] => [
   { type: "RUN_STARTED", threadId: THREAD.threadId, runId },
@@ -186,6 +196,8 @@ export interface ThreadView {
     readonly snapshot: unknown;
     readonly compacted: unknown;
   }[];
+  /** The runs that wait in it. */
+  readonly queue: readonly QueuedRun[];
 }
 
 /** Reads everything of a thread. */
@@ -196,7 +208,8 @@ export async function viewOf(store: Store, key: ThreadKey): Promise<ThreadView> 
     const branch = (await store.branch(run)).map(({ runId }) => runId);
     runs.push({ run, branch, snapshot: await store.snapshot(run), compacted: await store.compacted(run) });
   }
-  return { thread, events: await readAll(store, key, { afterSeq: thread.floor }), runs };
+  const events = await readAll(store, key, { afterSeq: thread.floor });
+  return { thread, events, runs, queue: await store.queue(key) };
 }
 
 /** A thread as a dump, from what can be read of it. */

@@ -8,6 +8,7 @@
  *     for (const { title, run } of storeContract({ name: "mine", make, durable: true })) test(title, run);
  */
 import { ackCases } from "./ack-cases.ts";
+import { annotationCases } from "./annotation-cases.ts";
 import { appendCases } from "./append-cases.ts";
 import { claimCases } from "./claim-cases.ts";
 import { concurrencyCases } from "./concurrency-cases.ts";
@@ -18,12 +19,14 @@ import { importCases } from "./import-cases.ts";
 import { leaseCases } from "./lease-cases.ts";
 import { lineageCases } from "./lineage-cases.ts";
 import { openCases } from "./open-cases.ts";
+import { queueCases } from "./queue-cases.ts";
 import { readCases } from "./read-cases.ts";
 import { sequenceCases } from "./sequence-cases.ts";
 import { snapshotCases } from "./snapshot-cases.ts";
 import { tenantCases } from "./tenant-cases.ts";
 import { textCases } from "./text-cases.ts";
 import { threadCases } from "./thread-cases.ts";
+import { toolCallCases } from "./tool-call-cases.ts";
 import { trimCases } from "./trim-cases.ts";
 import { watchCases } from "./watch-cases.ts";
 
@@ -73,6 +76,9 @@ export const CONTRACT_CASES: readonly ContractCase[] = [
   ...tenantCases,
   ...trimCases,
   ...importCases,
+  ...queueCases,
+  ...toolCallCases,
+  ...annotationCases,
   ...concurrencyCases,
 ];
 
