@@ -1,18 +1,13 @@
 /** Threads as text for a terminal: a table of many, the details of one, its runs drawn as a tree. */
-import type { RunInfo, ThreadInfo } from "../store/index.ts";
-
-/** A thread in a list, with how its newest run stands. */
-export interface ListedThread extends ThreadInfo {
-  /** How its head stands; undefined where it has none. */
-  readonly status: RunInfo["status"] | undefined;
-}
+import type { RunEnd } from "../store/index.ts";
+import type { ListedThread, ShownRun, ThreadInFull } from "./thread-source.ts";
 
 /** What is open at the end of a branch. */
 export interface OpenEnd {
   /** The run that left it open. */
   readonly runId: string;
   /** Questions that nobody has answered. */
-  readonly interrupts: NonNullable<RunInfo["end"]>["interrupts"];
+  readonly interrupts: RunEnd["interrupts"];
   /** Frontend calls that nobody has answered. */
   readonly pendingToolCallIds: readonly string[];
 }
@@ -50,7 +45,7 @@ function aligned(rows: readonly (readonly string[])[]): string {
 }
 
 /** What the branches of a thread left open: at runs that no other run follows. */
-export function openEnds(runs: readonly RunInfo[]): readonly OpenEnd[] {
+export function openEnds(runs: readonly ShownRun[]): readonly OpenEnd[] {
   const followed = new Set(runs.flatMap(({ parentRunId, kind }) => (kind === "spawn" ? [] : [parentRunId])));
   return runs.flatMap(({ runId, end }) => {
     if (end === undefined || followed.has(runId)) return [];
@@ -60,8 +55,8 @@ export function openEnds(runs: readonly RunInfo[]): readonly OpenEnd[] {
 }
 
 /** Everything about one thread. */
-export function threadDetails(thread: ThreadInfo, runs: readonly RunInfo[]): string {
-  const { threadId, title, archived, metadata, tail, floor, createdAtMs, updatedAtMs } = thread;
+export function threadDetails(thread: ThreadInFull): string {
+  const { threadId, title, archived, metadata, tail, floor, createdAtMs, updatedAtMs, runs } = thread;
   const about = aligned([
     ["Thread", printable(threadId)],
     ...(title === undefined ? [] : [["Title", printable(title)]]),
@@ -89,7 +84,7 @@ export function threadDetails(thread: ThreadInfo, runs: readonly RunInfo[]): str
 const indented = (text: string): string => text.replace(/^/gm, "  ");
 
 interface Branch {
-  readonly run: RunInfo;
+  readonly run: ShownRun;
   /** What stands in front of it. */
   readonly mark: string;
   /** What stands in front of whatever is drawn below it. */
@@ -97,7 +92,7 @@ interface Branch {
 }
 
 /** The runs of a thread as lines. What goes on stays in its column; forks and spawned runs are moved in. */
-export function runTree(runs: readonly RunInfo[], head: string | undefined): readonly string[] {
+export function runTree(runs: readonly ShownRun[], head: string | undefined): readonly string[] {
   const children = Map.groupBy(runs, ({ parentRunId }) => parentRunId);
   const lines: string[] = [];
   const waiting: Branch[] = (children.get(undefined) ?? []).toReversed().map((run) => ({ run, mark: "", below: "" }));
@@ -117,7 +112,7 @@ export function runTree(runs: readonly RunInfo[], head: string | undefined): rea
   return lines;
 }
 
-function runText({ runId, agent, kind, status, firstSeq, lastSeq, startedAtMs, end }: RunInfo): string {
+function runText({ runId, agent, kind, status, firstSeq, lastSeq, startedAtMs, end }: ShownRun): string {
   const how = kind === undefined || kind === "continue" ? "" : `${kind}, `;
   const why = end?.error === undefined ? "" : `: ${shortened(printable(end.error.code ?? end.error.message))}`;
   const place = `${how}events ${firstSeq} to ${lastSeq}, ${momentText(startedAtMs)}`;

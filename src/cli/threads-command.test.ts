@@ -101,8 +101,9 @@ describe("misuse", () => {
     ["a wrong store", ["ls", "--store", "heddle.db"], '--store is "heddle.db"'],
     ["a file that is not there", ["import", "/nowhere/x.ndjson", "--store", "sqlite:/nowhere/x.db"], "nothing there"],
     ["a folder", ["import", "/", "--store", "sqlite:/nowhere/x.db"], "EISDIR"],
-    ["a server", ["ls", "--server", "http://127.0.0.1:1"], "not available yet in this version"],
-    ["a server to delete at", ["rm", "t1", "--yes", "--server", "http://127.0.0.1:1"], "not available yet"],
+    ["a server that is none", ["ls", "--server", "localhost:5000"], '--server is "localhost:5000"'],
+    ["a store beside a server", ["ls", "--server", "http://127.0.0.1:1", "--store", "sqlite:x"], "beside --server"],
+    ["a tenant beside a server", ["ls", "--server", "http://127.0.0.1:1", "--tenant", "x"], "beside --server"],
   ])("%s", async (_, args, sentence) => {
     expect(await main(["threads", ...args], {})).toBe(2);
     expect(err).toContain(sentence);

@@ -1,21 +1,21 @@
 /**
- * `heddle threads`: what is in a store. Reading works beside a running server. Writing to a SQLite file does not, because
- * a file has one writer: then the way is through that server.
+ * `heddle threads`: what is in a store, or on a server. Reading a store works beside a running server. Writing to a SQLite
+ * file does not, because a file has one writer: then the way is through that server.
  */
 import { parseArgs } from "node:util";
 import type { ParseArgsOptionsConfig } from "node:util";
 import { HeddleError } from "../protocol/index.ts";
 import { DEFAULT_TENANT } from "../server/index.ts";
-import { exportThread, importThread, splitLines } from "../store/index.ts";
-import type { Store, ThreadInfo, ThreadKey } from "../store/index.ts";
 import { confirm } from "./confirm.ts";
 import { storeOf } from "./open-store.ts";
 import { Progress } from "./progress.ts";
+import { serverThreads } from "./server-threads.ts";
 import { DEFAULT_STORE, readStore, wrongValue } from "./settings.ts";
 import type { Environment } from "./settings.ts";
+import { storeThreads } from "./store-threads.ts";
 import { readBytes, writeToFile, writeToOutput } from "./thread-files.ts";
 import { openEnds, printable, threadDetails, threadTable } from "./thread-text.ts";
-import type { ListedThread } from "./thread-text.ts";
+import type { ListedThread, ThreadSource } from "./thread-source.ts";
 
 const HELP = `Usage: heddle threads <what> [options]
 
@@ -28,7 +28,7 @@ const HELP = `Usage: heddle threads <what> [options]
 Options:
   --store S      Where the log is kept: sqlite:<file> or postgres://…
                  Default ${DEFAULT_STORE}. Also HEDDLE_STORE
-  --server URL   Go through a running server. Not available yet in this version
+  --server URL   Go through a running server, in place of a store
   --tenant T     Whose threads. Default ${DEFAULT_TENANT}
   --json         ls, show, import and rm: print JSON; ls prints one thread a line
   --query Q      ls: only threads whose id or title contains this
@@ -40,7 +40,8 @@ Options:
   --yes          rm: do not ask
   --help         Show this help
 
-Reading works beside a running server. On a SQLite file that a server has open, import and rm are refused.`;
+Reading works beside a running server. On a SQLite file that a server has open, import and rm
+are refused: go through that server.`;
 
 const COMMON = {
   store: { type: "string" },
@@ -98,17 +99,16 @@ async function listCommand(args: readonly string[], env: Environment): Promise<n
   if (values.help === true) return help();
   const json = values.json === true;
   const limit = readLimit(values.limit) ?? (json ? Infinity : DEFAULT_LIMIT);
-  const request = { tenant: tenantOf(values), query: values.query, archived: values.archived === true };
-  return withStore(values, env, { readOnly: true }, async (store) => {
+  const request = { query: values.query, archived: values.archived === true };
+  return withThreads(values, env, { readOnly: true }, async (source) => {
     const listed: ListedThread[] = [];
     let after: string | undefined;
     for (let left = limit; left > 0;) {
-      const page = await store.listThreads({ ...request, after, limit: Math.min(PAGE, left) });
-      const threads = await Promise.all(page.threads.map((thread) => withStatus(store, thread)));
+      const { threads, next } = await source.list({ ...request, after, limit: Math.min(PAGE, left) });
       if (json) for (const thread of threads) console.log(JSON.stringify(thread));
       else listed.push(...threads);
       left -= threads.length;
-      after = page.next;
+      after = next;
       if (after === undefined) break;
     }
     if (json) return 0;
@@ -116,11 +116,6 @@ async function listCommand(args: readonly string[], env: Environment): Promise<n
     if (after !== undefined) console.log(`There are more than these ${limit}: ask with --limit or --query.`);
     return 0;
   });
-}
-
-async function withStatus(store: Store, thread: ThreadInfo): Promise<ListedThread> {
-  const { head } = thread;
-  return { ...thread, status: head === undefined ? undefined : (await store.run({ ...thread, runId: head }))?.status };
 }
 
 function readLimit(value: string | undefined): number | undefined {
@@ -132,12 +127,11 @@ function readLimit(value: string | undefined): number | undefined {
 async function showCommand(args: readonly string[], env: Environment): Promise<number> {
   const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: COMMON });
   if (values.help === true) return help();
-  const key = { tenant: tenantOf(values), threadId: onlyOne(positionals, "the id of a thread") };
-  return withStore(values, env, { readOnly: true }, async (store) => {
-    const thread = await threadOf(store, key);
-    const runs = await store.runs(key);
-    if (values.json === true) console.log(JSON.stringify({ ...thread, runs, open: openEnds(runs) }, undefined, 2));
-    else console.log(threadDetails(thread, runs));
+  const threadId = onlyOne(positionals, "the id of a thread");
+  return withThreads(values, env, { readOnly: true }, async (source) => {
+    const thread = await source.thread(threadId);
+    if (values.json === true) console.log(JSON.stringify({ ...thread, open: openEnds(thread.runs) }, undefined, 2));
+    else console.log(threadDetails(thread));
     return 0;
   });
 }
@@ -146,13 +140,13 @@ async function exportCommand(args: readonly string[], env: Environment): Promise
   const options = { ...COMMON, output: { type: "string", short: "o" } } as const;
   const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options });
   if (values.help === true) return help();
-  const key = { tenant: tenantOf(values), threadId: onlyOne(positionals, "the id of a thread") };
+  const threadId = onlyOne(positionals, "the id of a thread");
   const { output = "-" } = values;
-  return withStore(values, env, { readOnly: true }, async (store) => {
+  return withThreads(values, env, { readOnly: true }, async (source) => {
     // A thread that is not there leaves no file.
-    const { tail, floor } = await threadOf(store, key);
+    const { tail, floor } = await source.thread(threadId);
     const progress = new Progress();
-    const lines = counted(exportThread(store, key), (done) => progress.show("Exporting", done, tail - floor));
+    const lines = counted(source.export(threadId), (done) => progress.show("Exporting", done, tail - floor));
     try {
       if (output === "-") await writeToOutput(lines);
       else await writeToFile(output, lines);
@@ -168,13 +162,13 @@ async function importCommand(args: readonly string[], env: Environment): Promise
   const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options });
   if (values.help === true) return help();
   if (values.as === "") throw wrongValue({ setting: "--as", value: "" }, "the id of a thread");
-  const place = { tenant: tenantOf(values), threadId: values.as };
   const { chunks, bytes } = await readBytes(onlyOne(positionals, "the name of a file"));
-  return withStore(values, env, { readOnly: false }, async (store) => {
+  return withThreads(values, env, { readOnly: false }, async (source) => {
     const progress = new Progress();
     const read = measured(chunks, (done) => progress.show("Reading", done, bytes));
     const onSettled = (done: number, runs: number): void => progress.show("Settling runs", done, runs);
-    const imported = await importThread(store, place, splitLines(read), { onSettled }).finally(() => progress.end());
+    const given = { chunks: read, threadId: values.as, onSettled };
+    const imported = await source.import(given).finally(() => progress.end());
     if (values.json === true) console.log(JSON.stringify(imported));
     else {
       const { threadId, runs, events, closedRunIds } = imported;
@@ -189,40 +183,50 @@ async function removeCommand(args: readonly string[], env: Environment): Promise
   const options = { ...COMMON, yes: { type: "boolean" } } as const;
   const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options });
   if (values.help === true) return help();
-  const key = { tenant: tenantOf(values), threadId: onlyOne(positionals, "the id of a thread") };
+  const threadId = onlyOne(positionals, "the id of a thread");
   // Looked for without the lock: a question may stay unanswered for long, and a database is not made for what is not in it.
-  const { tail } = await withStore(values, env, { readOnly: true }, (store) => threadOf(store, key));
-  const agreed = values.yes ?? (await confirm(`Delete ${printable(key.threadId)} with ${countOf(tail, "event")}?`));
+  const { tail } = await withThreads(values, env, { readOnly: true }, (source) => source.thread(threadId));
+  const agreed = values.yes ?? (await confirm(`Delete ${printable(threadId)} with ${countOf(tail, "event")}?`));
   if (agreed === undefined) throw nobodyToAsk();
   if (!agreed) return 1;
-  return withStore(values, env, { readOnly: false }, async (store) => {
-    const deleted = await store.deleteThread(key);
-    if (!deleted) throw unknown(key);
-    console.log(values.json === true ? JSON.stringify({ threadId: key.threadId, deleted }) : "Deleted.");
+  return withThreads(values, env, { readOnly: false }, async (source) => {
+    await source.remove(threadId);
+    console.log(values.json === true ? JSON.stringify({ threadId, deleted: true }) : "Deleted.");
     return 0;
   });
 }
 
-/** Works with the store that is asked for, which opens on its first use, and closes it. */
-async function withStore<T>(
+/** Works with the threads that are asked for, and lets go of them. */
+async function withThreads<T>(
   asked: Asked,
   env: Environment,
   { readOnly }: { readonly readOnly: boolean },
-  work: (store: Store) => Promise<T>,
+  work: (source: ThreadSource) => Promise<T>,
 ): Promise<T> {
-  if (asked.server !== undefined) throw noServerYet(asked.server);
+  const source =
+    asked.server === undefined ? await storeSource(asked, env, readOnly) : serverSource(asked.server, asked);
+  try {
+    return await work(source);
+  } catch (error) {
+    throw error instanceof HeddleError && error.code === "store-locked" ? throughServer(error) : error;
+  } finally {
+    await source.close();
+  }
+}
+
+/** The store opens on its first use. */
+async function storeSource(asked: Asked, env: Environment, readOnly: boolean): Promise<ThreadSource> {
   const setting = readStore(asked.store, env);
   if (setting.value === "memory:") {
     throw wrongValue(setting, "sqlite:<file> or postgres://…, for what is in memory belongs to its process alone");
   }
-  const store = await storeOf(setting, { readOnly });
-  try {
-    return await work(store);
-  } catch (error) {
-    throw error instanceof HeddleError && error.code === "store-locked" ? throughServer(error) : error;
-  } finally {
-    await store.close();
-  }
+  return storeThreads(await storeOf(setting, { readOnly }), asked.tenant ?? DEFAULT_TENANT);
+}
+
+function serverSource(url: string, { store, tenant }: Asked): ThreadSource {
+  if (store !== undefined) throw wrongValue({ setting: "--store", value: store }, "nothing beside --server");
+  if (tenant !== undefined) throw wrongValue({ setting: "--tenant", value: tenant }, "nothing beside --server");
+  return serverThreads(url);
 }
 
 function nobodyToAsk(): HeddleError {
@@ -230,31 +234,11 @@ function nobodyToAsk(): HeddleError {
   return new HeddleError("config-invalid", message, { setting: "--yes", expected: "--yes", received: "nothing" });
 }
 
-function noServerYet(url: string): HeddleError {
-  const message = "--server is not available yet in this version: name the store with --store.";
-  return new HeddleError("config-invalid", message, { setting: "--server", expected: "nothing", received: url });
-}
-
 function throughServer(error: HeddleError): HeddleError {
   const file = "file" in error.details ? String(error.details.file) : "this database";
-  const message =
-    `Another process writes to ${file}: stop it first, or go through it with --server <url>, ` +
-    "which is not available yet in this version.";
+  const message = `Another process writes to ${file}: stop it first, or go through it with --server <url>.`;
   return new HeddleError("store-locked", message, { file }, { cause: error });
 }
-
-async function threadOf(store: Store, key: ThreadKey): Promise<ThreadInfo> {
-  const thread = await store.thread(key);
-  if (thread === undefined) throw unknown(key);
-  return thread;
-}
-
-function unknown({ tenant, threadId }: ThreadKey): HeddleError {
-  const message = `There is no thread ${printable(threadId)} of the tenant ${printable(tenant)}: "heddle threads ls" lists them.`;
-  return new HeddleError("thread-unknown", message, { threadId });
-}
-
-const tenantOf = ({ tenant = DEFAULT_TENANT }: Asked): string => tenant;
 
 function onlyOne(positionals: readonly string[], expected: string): string {
   const [first, ...others] = positionals;
@@ -266,13 +250,16 @@ function onlyOne(positionals: readonly string[], expected: string): string {
 
 const countOf = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 
-/** The lines as they come, counted. */
-async function* counted(lines: AsyncIterable<string>, seen: (done: number) => void): AsyncGenerator<string> {
+/** The text as it comes, its lines counted. */
+async function* counted(texts: AsyncIterable<string>, seen: (done: number) => void): AsyncGenerator<string> {
   let done = 0;
-  for await (const line of lines) {
-    yield line;
-    done += 1;
-    if (done % 256 === 0) seen(done);
+  let told = 0;
+  for await (const text of texts) {
+    yield text;
+    for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) done += 1;
+    if (done - told < 256) continue;
+    told = done;
+    seen(done);
   }
 }
 

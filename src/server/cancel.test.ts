@@ -45,7 +45,7 @@ describe("HTTP-RUN-8: stopping", () => {
     expect(await heddle.cancel("t1", "r1")).toMatchObject({ status: "finished" });
     expect(await heddle.run("t1", "r1")).toMatchObject({ status: "finished", agent: "test" });
     await expect(heddle.cancel("t1", "r9")).rejects.toMatchObject({ code: "run-unknown" });
-    await expect(heddle.cancel("t9", "r1")).rejects.toMatchObject({ code: "run-unknown" });
+    await expect(heddle.cancel("t9", "r1")).rejects.toMatchObject({ code: "thread-unknown" });
     await expect(heddle.run("t1", "r9")).rejects.toMatchObject({ code: "run-unknown" });
   });
 

@@ -15,6 +15,8 @@ import { checkHealth } from "./check-health.ts";
 import type { Health } from "./check-health.ts";
 import { Errands } from "./errands.ts";
 import { Hubs } from "./hubs.ts";
+import { knownThread } from "./known-thread.ts";
+import { LiveLists } from "./live-lists.ts";
 import type { PostRules } from "./post-rules.ts";
 import { DEFAULT_LIMITS } from "./run-limits.ts";
 import type { RunLimits } from "./run-limits.ts";
@@ -23,6 +25,7 @@ import { Reaper } from "./reaper.ts";
 import { Runs, serverClosing } from "./runs.ts";
 import type { RepairReporter, RunErrorReporter, RunLogger, StartOptions, StartedRun } from "./runs.ts";
 import type { ShowOptions } from "./show.ts";
+import { Threads } from "./threads.ts";
 import { within } from "./within.ts";
 
 /** Whose threads these are as long as nobody is asked who they are. */
@@ -80,6 +83,8 @@ export interface ConnectOptions extends Omit<ShowOptions, "names" | "alias"> {
 export interface Heddle {
   /** The agents that can be run. */
   readonly agents: readonly Agent[];
+  /** What is done with whole threads: list, watch, change, delete, export, import. */
+  readonly threads: Threads;
   /** Whether it was told to stop. */
   readonly closing: boolean;
   /** Opens the store and ends runs that were left behind. The other methods do so themselves where it was not done. */
@@ -98,7 +103,7 @@ export interface Heddle {
   connect(agentName: string, body: unknown, options?: ConnectOptions): Promise<Attachment>;
   /** Stops a run wherever it is executed, and answers how it ended; one that has ended stays as it is. */
   cancel(threadId: string, runId: string): Promise<RunInfo>;
-  /** What is known of a run. Throws `run-unknown`. */
+  /** What is known of a run. Throws `thread-unknown` and `run-unknown`. */
   run(threadId: string, runId: string): Promise<RunInfo>;
   /** What an agent can do here, in AG-UI's shape. Throws `agent-unknown`. */
   capabilities(agentName: string): AgentCapabilities;
@@ -110,6 +115,9 @@ export interface Heddle {
   close(): Promise<void>;
 }
 
+/** How often lists of threads look for what other processes changed. */
+const LIST_POLL_MS = 1000;
+
 /** How long viewers may take to get what is left for them. */
 const CLOSE_GRACE_MS = 1000;
 
@@ -118,12 +126,14 @@ export const createHeddle = (options: HeddleOptions): Heddle => new Server(optio
 
 class Server implements Heddle {
   readonly agents: readonly Agent[];
+  readonly threads: Threads;
   readonly #byName: ReadonlyMap<string, Agent>;
   readonly #store: Store;
   readonly #ownsStore: boolean;
   readonly #errands: Errands;
   readonly #committer: Committer;
   readonly #hubs: Hubs;
+  readonly #lists: LiveLists;
   readonly #runs: Runs;
   readonly #reaper: Reaper;
   readonly #shutdownGraceMs: number;
@@ -141,12 +151,21 @@ class Server implements Heddle {
     this.#ownsStore = options.store === undefined;
     const errands = (this.#errands = new Errands(onTrouble));
     const committer = (this.#committer = new Committer(store, { heartbeatMs, lingerMs, onTrouble }));
-    const hubs = (this.#hubs = new Hubs(store, { pollMs, onTrouble }));
+    const lists = (this.#lists = new LiveLists(store, { pollMs: LIST_POLL_MS, onTrouble }));
+    const hubs = (this.#hubs = new Hubs(store, { pollMs, onTrouble, onWriter: () => lists.look() }));
     const parts = { store, committer, hubs, errands, leaseMs, cancelGraceMs, strict, onError, onRepair, onLog };
     const { rules = {} } = options;
     const rulesOf = (name: string): PostRules => ({ ...rules["*"], ...rules[name] });
     this.#runs = new Runs({ ...parts, limits: limitsOf(options), rulesOf });
     this.#reaper = new Reaper(store, errands, { everyMs: reapMs, leaseMs, renew: () => committer.beat() });
+    this.threads = new Threads({
+      tenant: DEFAULT_TENANT,
+      store: () => this.open().then(() => store),
+      hubs,
+      lists,
+      errands,
+      cancel: (run) => this.#runs.cancel(run),
+    });
   }
 
   get closing(): boolean {
@@ -207,11 +226,13 @@ class Server implements Heddle {
 
   async cancel(threadId: string, runId: string): Promise<RunInfo> {
     await this.open();
+    await knownThread(this.#store, keyOf(threadId));
     return this.#runs.cancel({ ...keyOf(threadId), runId });
   }
 
   async run(threadId: string, runId: string): Promise<RunInfo> {
     await this.open();
+    await knownThread(this.#store, keyOf(threadId));
     return knownRun(this.#store, keyOf(threadId), runId);
   }
 
@@ -231,6 +252,7 @@ class Server implements Heddle {
     this.#reaper.stop();
     await this.#runs.stopAll(this.#shutdownGraceMs);
     this.#hubs.end();
+    this.#lists.end();
   }
 
   async close(): Promise<void> {

@@ -13,6 +13,8 @@ export interface HubsOptions {
   readonly pollMs: number;
   /** Told of failures that are being tried again. */
   readonly onTrouble: (error: unknown) => void;
+  /** Told when a run of this process begins to write, and when it is done. Default: nobody. */
+  readonly onWriter?: () => void;
 }
 
 /** The polls of a period are spread over so many ticks. */
@@ -70,6 +72,7 @@ export class Hubs {
   write(thread: ThreadInfo): Hub {
     const hub = this.#join(thread);
     hub.addWriter();
+    this.#options.onWriter?.();
     return hub;
   }
 
@@ -77,6 +80,12 @@ export class Hubs {
   endWrite(hub: Hub): void {
     hub.removeWriter();
     this.#leave(hub);
+    this.#options.onWriter?.();
+  }
+
+  /** The thread was deleted: whoever follows it gets to the end. */
+  drop(key: ThreadKey): void {
+    this.#places.get(nameOf(key))?.hub.end();
   }
 
   /** Ends every hub: viewers get what is there, and then their end. */

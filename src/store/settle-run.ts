@@ -8,9 +8,18 @@ import type { CompactedEvent, RunInfo, RunKey, Store, StoredEvent } from "./stor
 
 /**
  * Settles a run that has ended. `state`, where it is at hand, is the fold of its branch up to its last event. Doing it
- * twice, or in two processes at once, changes nothing.
+ * twice, or in two processes at once, changes nothing; neither does it where the thread is deleted meanwhile.
  */
 export async function settleRun(store: Store, key: RunKey, state?: PreludeState): Promise<void> {
+  try {
+    await settle(store, key, state);
+  } catch (error) {
+    // What is gone needs no settling; anything else is a failure.
+    if ((await store.run(key)) !== undefined) throw error;
+  }
+}
+
+async function settle(store: Store, key: RunKey, state: PreludeState | undefined): Promise<void> {
   const run = await store.run(key);
   if (run === undefined) throw unknownRun(key);
   if (run.settled || run.end === undefined) return;

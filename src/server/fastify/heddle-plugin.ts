@@ -5,11 +5,21 @@
  * Error handler, body parser and hooks stay inside the plugin. A reader that goes away ends its stream and nothing
  * else: runs are stopped only when the application closes. There is no authentication yet.
  */
+import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from "fastify";
-import { HeddleError, decodeJson } from "../../protocol/index.ts";
+import { HeddleError, NDJSON_MEDIA_TYPE, decodeJson } from "../../protocol/index.ts";
 import { createHeddle } from "../index.ts";
 import type { HeddleOptions } from "../index.ts";
-import { MAX_BODY_BYTES, checkEncoding, originPolicy, routesOf, serverClosing } from "../http/index.ts";
+import {
+  MAX_BODY_BYTES,
+  NO_BYTES,
+  checkEncoding,
+  limitedBytes,
+  originPolicy,
+  routesOf,
+  serverClosing,
+  wrongMediaType,
+} from "../http/index.ts";
 import type { Mounts, OriginRules, Route, RouteRequest, Site } from "../http/index.ts";
 import { Connections } from "./connections.ts";
 import { replyError, replyNotFound } from "./error-reply.ts";
@@ -64,6 +74,8 @@ export const heddlePlugin: FastifyPluginAsync<HeddlePluginOptions> = async (app,
     checkEncoding(request.headers["content-encoding"]);
     return decodeJson(body, { maxBytes: MAX_BODY_BYTES });
   });
+  // Only whoever answers knows whether it reads lines.
+  app.addContentTypeParser(NDJSON_MEDIA_TYPE, async (_: FastifyRequest, body: Readable) => body);
   app.addHook("onRequest", async () => {
     if (closing) throw serverClosing();
   });
@@ -99,12 +111,13 @@ function addRoute(app: FastifyInstance, route: Route, site: Site, connections: C
     // A stream that never ends has no head to show.
     exposeHeadRoute: route.method === "GET" && route.streams !== true,
     handler: async (request, reply) => {
-      const { params, url, body } = request;
+      const { params, url } = request;
+      const header = (name: string): string | undefined => headerOf(request, name);
       const asked: RouteRequest = {
         path: params,
         query: queryOf(url),
-        header: (name) => headerOf(request, name),
-        body,
+        header,
+        ...bodyOf(route, request, header),
         origin: `${request.protocol}://${request.host}`,
         signal: goneSignal(reply),
       };
@@ -112,6 +125,20 @@ function addRoute(app: FastifyInstance, route: Route, site: Site, connections: C
       return reply;
     },
   });
+}
+
+/** The body, as the route reads it. */
+function bodyOf(
+  { bytes }: Route,
+  { body }: FastifyRequest,
+  header: RouteRequest["header"],
+): Pick<RouteRequest, "body" | "bytes"> {
+  const isBytes = body instanceof Readable;
+  if (bytes === undefined) {
+    if (isBytes) throw wrongMediaType(header("content-type"));
+    return { body, bytes: NO_BYTES };
+  }
+  return { body: undefined, bytes: limitedBytes(bytes, header, isBytes ? body : NO_BYTES) };
 }
 
 function headerOf({ headers }: FastifyRequest, name: string): string | undefined {

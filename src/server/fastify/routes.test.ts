@@ -294,6 +294,11 @@ describe("what is here", () => {
       ["/agents/{agent}/connect", ["post"]],
       ["/threads/{thread}/runs/{run}", ["get"]],
       ["/threads/{thread}/runs/{run}/cancel", ["post"]],
+      ["/threads", ["get"]],
+      ["/threads/{thread}", ["get", "patch", "delete"]],
+      ["/threads/{thread}/snapshot", ["get"]],
+      ["/threads/{thread}/export", ["get"]],
+      ["/threads/import", ["post"]],
       ["/threads/{thread}/events", ["get"]],
       ["/openapi.json", ["get"]],
     ]);

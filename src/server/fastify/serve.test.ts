@@ -83,7 +83,7 @@ describe("PROTO-ERR-2: every failure is JSON with a code", () => {
     ["/agents/echo/connect", run("{}"), 400, "input-invalid"],
     ["/agents/echo?on_disconnect=maybe", run(input), 400, "query-invalid"],
     ["/threads/t1/runs/r9", undefined, 404, "run-unknown"],
-    ["/threads/t9/runs/r1", undefined, 404, "run-unknown"],
+    ["/threads/t9/runs/r1", undefined, 404, "thread-unknown"],
     ["/threads/t1/runs/r9/cancel", { method: "POST" }, 404, "run-unknown"],
     ["/threads/t1/runs/r1/cancel", run("a=b", { "content-type": "text/plain" }), 415, "media-type-unsupported"],
     ["/threads/t1/events", { headers: { "last-event-id": "7" } }, 400, "cursor-invalid"],

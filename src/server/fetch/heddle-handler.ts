@@ -8,18 +8,30 @@ import { decodeJson } from "../../protocol/index.ts";
 import type { Heddle } from "../index.ts";
 import {
   MAX_BODY_BYTES,
+  NO_BYTES,
   bodyTooLarge,
   checkEncoding,
   errorAnswer,
   isJson,
   isPreflight,
   isStream,
+  limitedBytes,
   originPolicy,
   routerOf,
   routesOf,
   wrongMediaType,
 } from "../http/index.ts";
-import type { Answer, FaultReporter, Judgement, Matched, Mounts, OriginRules, Site } from "../http/index.ts";
+import type {
+  Answer,
+  FaultReporter,
+  Judgement,
+  Matched,
+  Mounts,
+  OriginRules,
+  Route,
+  RouteRequest,
+  Site,
+} from "../http/index.ts";
 import { Bodies } from "./bodies.ts";
 
 /** Options of `heddleHandler`. */
@@ -73,9 +85,9 @@ export function heddleHandler(heddle: Heddle, options: HeddleHandlerOptions = {}
       if (judgement.refusal !== undefined) throw judgement.refusal;
       if (options.origins !== undefined && isPreflight(judged)) return { status: 204, headers: {} };
       const matched: Matched = route(request.method, pathBelow(url.pathname, prefix));
-      const body = request.method === "POST" ? await bodyOf(request) : undefined;
-      const asked = { path: matched.path, query: url.searchParams, header, body, origin: url.origin, signal };
-      return matched.route.answer(site, asked);
+      const { path } = matched;
+      const read = await readBody(matched.route, request, header);
+      return matched.route.answer(site, { path, query: url.searchParams, header, ...read, origin: url.origin, signal });
     };
     const answer = await answerOf().catch((error: unknown) => errorAnswer(error, onFault));
     return responseOf(request, answer, judgement, bodies, gone);
@@ -104,6 +116,28 @@ function headersOf({ headers }: Request, url: URL): (name: string) => string | u
 function pathBelow(path: string, prefix: string): string {
   if (path === prefix) return "/";
   return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : `//${path}`;
+}
+
+/** The body, as the route reads it. */
+async function readBody(
+  { bytes }: Route,
+  request: Request,
+  header: RouteRequest["header"],
+): Promise<Pick<RouteRequest, "body" | "bytes">> {
+  if (bytes !== undefined) return { body: undefined, bytes: limitedBytes(bytes, header, chunksOf(request)) };
+  const hasBody = request.method === "POST" || request.method === "PATCH";
+  return { body: hasBody ? await bodyOf(request) : undefined, bytes: NO_BYTES };
+}
+
+/** A body as it comes. It is not cancelled by whoever stops reading: some hosts would close the connection over it. */
+async function* chunksOf({ body }: Request): AsyncGenerator<Uint8Array, void, undefined> {
+  const reader = body?.getReader();
+  if (reader === undefined) return;
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+  } finally {
+    reader.releaseLock();
+  }
 }
 
 /** Reads a body as JSON; undefined where there is none. */

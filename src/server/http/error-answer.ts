@@ -40,10 +40,11 @@ export function unknownRoute(method: string, path: string): HeddleError {
   return new HeddleError("route-unknown", message, { method, path });
 }
 
-/** A body that is not JSON, or does not say so. */
-export function wrongMediaType(received: string | undefined): HeddleError {
-  const message = "The body has to be JSON, and its content-type has to say so: application/json.";
-  const details = { expected: "application/json", received: received ?? "none" };
+/** A body that is not of the type that is read, JSON mostly, or does not say so. */
+export function wrongMediaType(received: string | undefined, expected = "application/json"): HeddleError {
+  const what = expected === "application/json" ? "JSON" : "lines of JSON";
+  const message = `The body has to be ${what}, and its content-type has to say so: ${expected}.`;
+  const details = { expected, received: received ?? "none" };
   return new HeddleError("media-type-unsupported", message, details);
 }
 
@@ -55,10 +56,20 @@ export function checkEncoding(encoding = "identity"): void {
 }
 
 /** A body of more bytes than are read. */
-export function bodyTooLarge(declared: number): HeddleError {
-  const actual = declared > MAX_BODY_BYTES ? declared : MAX_BODY_BYTES + 1;
-  const details = { limit: "body", allowed: MAX_BODY_BYTES, actual };
-  return new HeddleError("limit-exceeded", `The body is larger than ${MAX_BODY_BYTES} bytes.`, details);
+export function bodyTooLarge(declared: number, allowed = MAX_BODY_BYTES): HeddleError {
+  const actual = declared > allowed ? declared : allowed + 1;
+  const details = { limit: "body", allowed, actual };
+  return new HeddleError("limit-exceeded", `The body is larger than ${allowed} bytes.`, details);
+}
+
+/** A body that ended before its end. */
+export function bodyCut(cause: unknown): HeddleError {
+  return new HeddleError(
+    "request-invalid",
+    "The body broke off before its end: send it again.",
+    { reason: "body" },
+    { cause },
+  );
 }
 
 /** The server takes no more requests. */

@@ -53,19 +53,42 @@ function formOf(accept: string | undefined, forms: readonly [Encoding, ...Encodi
 /** Whether a form is a document, which has to end. */
 export const isDocument = (form: Encoding): boolean => form === JSON_MEMBERS;
 
+const STREAM_HEADERS: AnswerHeaders = {
+  "cache-control": "no-store, no-transform",
+  "x-accel-buffering": "no",
+  "x-content-type-options": "nosniff",
+};
+
+/** Lines of JSON that come to an end, as an answer. */
+export const linesAnswer = (frames: AsyncIterator<Uint8Array>): StreamAnswer => ({
+  status: 200,
+  headers: { "content-type": NDJSON_MEDIA_TYPE, ...STREAM_HEADERS },
+  frames,
+});
+
+/** Values as Server-Sent Events without cursors, for readers who come back for all of it. */
+export function valuesAnswer(values: AsyncIterable<unknown>): StreamAnswer {
+  const heartbeat = HEARTBEATS.get(SSE);
+  return {
+    status: 200,
+    headers: { "content-type": SSE.mediaType, ...STREAM_HEADERS },
+    frames: valueFrames(values),
+    ...(heartbeat === undefined ? {} : { heartbeat }),
+    farewell: FAREWELL,
+  };
+}
+
+async function* valueFrames(values: AsyncIterable<unknown>): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const value of values) yield utf8.encode(`data: ${JSON.stringify(value)}\n\n`);
+}
+
 /** Events as an answer. */
 export function eventsAnswer(attachment: Attachment, form: Encoding, headers: AnswerHeaders = {}): StreamAnswer {
   const heartbeat = HEARTBEATS.get(form);
   const frames = attachment.frames(form);
   return {
     status: 200,
-    headers: {
-      "content-type": form.mediaType,
-      "cache-control": "no-store, no-transform",
-      "x-accel-buffering": "no",
-      "x-content-type-options": "nosniff",
-      ...headers,
-    },
+    headers: { "content-type": form.mediaType, ...STREAM_HEADERS, ...headers },
     frames: isDocument(form) ? inDocument(frames) : frames,
     ...(heartbeat === undefined ? {} : { heartbeat }),
   };

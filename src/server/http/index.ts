@@ -3,6 +3,7 @@
  * `heddle/server/fastify` and `heddle/server/fetch`; this is not a subpath of its own.
  */
 export { isStream } from "./answer.ts";
+export { NO_BYTES, limitedBytes } from "./byte-body.ts";
 export type { Answer, AnswerHeaders, PlainAnswer, StreamAnswer } from "./answer.ts";
 export {
   MAX_BODY_BYTES,
@@ -19,8 +20,8 @@ export { forwardedHeaders } from "./forwarded-headers.ts";
 export type { ForwardedHeaders } from "./forwarded-headers.ts";
 export { routerOf } from "./match-route.ts";
 export type { Matched } from "./match-route.ts";
-export { LOOPBACK_HOSTS, LOOPBACK_ORIGINS, isJson, isPreflight, originPolicy } from "./origin-policy.ts";
+export { LOOPBACK_HOSTS, LOOPBACK_ORIGINS, isJson, isOfType, isPreflight, originPolicy } from "./origin-policy.ts";
 export type { JudgedRequest, Judgement, OriginPolicy, OriginRules } from "./origin-policy.ts";
-export type { Route, RouteRequest, Site } from "./route.ts";
+export type { ByteBody, Route, RouteRequest, Site } from "./route.ts";
 export { routesOf } from "./routes.ts";
 export type { Mounts } from "./routes.ts";

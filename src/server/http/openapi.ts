@@ -13,6 +13,9 @@ type Json = Readonly<Record<string, unknown>>;
 /** Errors that any route may answer. */
 const COMMON: readonly ErrorCode[] = ["internal-error", "origin-refused", "server-closing", "store-unavailable"];
 
+/** Lines of JSON are no JSON. */
+const LINES = { type: "string" } as const;
+
 const ERROR_SCHEMA: JsonSchema = {
   type: "object",
   required: ["error"],
@@ -47,7 +50,9 @@ export function openApi(routes: readonly Route[], prefix: string): Json {
 }
 
 function operation(route: Route): Json {
-  const { id, summary, parameters = [], body, answers, errors } = route;
+  const { id, summary, parameters = [], body, bytes, answers, errors } = route;
+  const media =
+    bytes === undefined ? { "application/json": { schema: body } } : { [bytes.mediaType]: { schema: LINES } };
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: "path",
@@ -59,9 +64,7 @@ function operation(route: Route): Json {
     operationId: id,
     summary,
     parameters: [...inPath, ...others],
-    ...(body === undefined
-      ? {}
-      : { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
+    ...(body === undefined && bytes === undefined ? {} : { requestBody: { required: true, content: media } }),
     responses: {
       ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, response(answer)])),
       ...refusals([...errors, ...COMMON]),

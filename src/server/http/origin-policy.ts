@@ -6,7 +6,7 @@
  * one, ours or on the list. Where no list is set the host application decides about origins, and only what a browser
  * sends without asking first is refused. No `Host` is refused where no names are set.
  */
-import { HeddleError } from "../../protocol/index.ts";
+import { HeddleError, NDJSON_MEDIA_TYPE } from "../../protocol/index.ts";
 import { wrongMediaType } from "./error-answer.ts";
 
 /** Whom to answer. */
@@ -39,12 +39,12 @@ export interface Judgement {
 /** Judges requests. */
 export type OriginPolicy = (request: JudgedRequest) => Judgement;
 
-const EXPOSED = "content-location, agui-resume, retry-after";
+const EXPOSED = "content-location, location, agui-resume, retry-after";
 const METHODS = "GET, POST, PUT, PATCH, DELETE";
 const PREFLIGHT_MAX_AGE_SECONDS = "600";
 
-/** What a page may send without asking first, if it sends no content type that has to be asked for. */
-const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
+/** Content types that a page has to ask for before it posts them. */
+const ASKED_TYPES: readonly string[] = ["application/json", NDJSON_MEDIA_TYPE];
 
 /** Names by which only this machine is reached. */
 export const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
@@ -93,16 +93,19 @@ function isSameOrigin(origin: string, host: string): boolean {
   return URL.parse(origin)?.host === host.toLowerCase();
 }
 
-/** Browsers send a body of JSON only after they asked; what they send without asking changes nothing here. */
+/** Of what changes anything, browsers send a plain POST without asking first, and nothing else. */
 function unasked(request: JudgedRequest): { readonly refusal?: HeddleError } {
-  if (SAFE_METHODS.has(request.method)) return {};
+  if (request.method !== "POST") return {};
   const type = request.header("content-type");
-  return isJson(type) ? {} : { refusal: wrongMediaType(type) };
+  return ASKED_TYPES.some((asked) => isOfType(type, asked)) ? {} : { refusal: wrongMediaType(type) };
 }
 
+/** Whether a content type is this one, whatever its parameters. */
+export const isOfType = (contentType: string | undefined, mediaType: string): boolean =>
+  contentType?.split(";", 1)[0]?.trim().toLowerCase() === mediaType;
+
 /** Whether a content type is JSON's. */
-export const isJson = (contentType: string | undefined): boolean =>
-  contentType?.split(";", 1)[0]?.trim().toLowerCase() === "application/json";
+export const isJson = (contentType: string | undefined): boolean => isOfType(contentType, "application/json");
 
 function hostMatcher(hosts: readonly string[]): (host: string) => boolean {
   const known = new Set(hosts.map((host) => host.toLowerCase()));

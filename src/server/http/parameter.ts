@@ -63,6 +63,24 @@ export function flag(name: string, description: string): Parameter<boolean> {
   };
 }
 
+/** A parameter that is a whole number from 1 on. */
+export function count(name: string, maximum: number, description: string): Parameter<number> {
+  return {
+    name,
+    place: "query",
+    description,
+    schema: { type: "integer", minimum: 1, maximum },
+    read({ query }) {
+      const value = single(query, name);
+      if (value === undefined) return undefined;
+      if (/^[1-9]\d{0,8}$/.test(value) && Number(value) <= maximum) return Number(value);
+      const expected = `a whole number from 1 to ${maximum}`;
+      const details = { parameter: name, expected, received: value.slice(0, 60) };
+      throw new HeddleError("query-invalid", `The parameter ${name} is ${expected}.`, details);
+    },
+  };
+}
+
 /** A header. */
 export function header(name: string, description: string): Parameter<string> {
   return {

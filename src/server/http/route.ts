@@ -18,6 +18,8 @@ export interface RouteRequest {
   header(name: string): string | undefined;
   /** The body, read as JSON; undefined where there is none. */
   readonly body: unknown;
+  /** The body as it comes, for a route that reads bytes; nothing for any other. Fails with a code of ours. */
+  readonly bytes: AsyncIterable<Uint8Array>;
   /** Scheme and host that the caller used. */
   readonly origin: string;
   /** Aborts when the caller is gone. */
@@ -47,20 +49,30 @@ export interface Described {
   readonly content?: Readonly<Record<string, JsonSchema>>;
 }
 
+/** A body that is read as it comes. */
+export interface ByteBody {
+  /** The only content type that is taken. */
+  readonly mediaType: string;
+  /** Most bytes. */
+  readonly maxBytes: number;
+}
+
 /** One route. */
 export interface Route {
   /** Its name in the description. */
   readonly id: string;
   /** Method. */
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Path, with placeholders in braces. */
   readonly path: string;
   /** What it does. */
   readonly summary: string;
   /** Parameters of query and headers. */
   readonly parameters?: readonly Parameter<unknown>[];
-  /** Schema of the body; absent, the route reads none. */
+  /** Schema of the body; absent, the route reads none, or bytes. */
   readonly body?: JsonSchema;
+  /** Reads its body as bytes instead of JSON. */
+  readonly bytes?: ByteBody;
   /** Answers by status, without the errors. */
   readonly answers: Readonly<Record<number, Described>>;
   /** Errors of its own; those that every route has are not listed. */

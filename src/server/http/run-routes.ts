@@ -1,12 +1,12 @@
 /** Routes of runs: start or join one, connect to a thread, ask how one stands, stop it. */
 import { SSE_MEDIA_TYPE } from "../../protocol/index.ts";
 import { BINARY_MEDIA_TYPE } from "../../protocol/binary/index.ts";
-import type { RunInfo } from "../../store/index.ts";
 import { BUSY_POLICIES, ROOT } from "../index.ts";
 import type { StartOptions } from "../index.ts";
 import { jsonAnswer } from "./answer.ts";
 import type { Answer } from "./answer.ts";
 import { SHOW_PARAMETERS, askedShow } from "./asked-show.ts";
+import { RUN_SCHEMA, describeRun } from "./describe-run.ts";
 import { eventsAnswer, runForm } from "./forms.ts";
 import { withForwardedHeaders } from "./forwarded-headers.ts";
 import { choice, text } from "./parameter.ts";
@@ -17,31 +17,6 @@ const EVENT = { $ref: "#/components/schemas/Event" } as const;
 const STREAM: Described = {
   description: "The events, each after it was committed. Protobuf only where Accept names it.",
   content: { [SSE_MEDIA_TYPE]: EVENT, [BINARY_MEDIA_TYPE]: { type: "string", format: "binary" } },
-};
-
-const RUN: Described = {
-  description: "How the run stands.",
-  content: {
-    "application/json": {
-      type: "object",
-      required: ["threadId", "runId", "agent", "status", "startedAt"],
-      properties: {
-        threadId: { type: "string" },
-        runId: { type: "string" },
-        agent: { type: "string" },
-        status: { type: "string", enum: ["running", "finished", "interrupted", "cancelled", "failed"] },
-        parentRunId: { type: "string" },
-        kind: { type: "string" },
-        startedAt: { type: "string", format: "date-time" },
-        endedAt: { type: "string", format: "date-time" },
-        durationMs: { type: "number" },
-        interrupts: { type: "array", items: { $ref: "#/components/schemas/Interrupt" } },
-        pendingToolCallIds: { type: "array", items: { type: "string" } },
-        error: { type: "object" },
-        usage: { type: "array", items: { $ref: "#/components/schemas/TokenUsage" } },
-      },
-    },
-  },
 };
 
 /** Path of a run, as clients see it. */
@@ -153,10 +128,10 @@ const show: Route = {
   method: "GET",
   path: "/threads/{thread}/runs/{run}",
   summary: "How a run stands: status, lineage, times, usage, and what it left open.",
-  answers: { 200: RUN },
-  errors: ["run-unknown"],
+  answers: { 200: { description: "How the run stands.", content: { "application/json": RUN_SCHEMA } } },
+  errors: ["run-unknown", "thread-unknown"],
   answer: async ({ heddle }, { path }) =>
-    jsonAnswer(described(await heddle.run(path["thread"] ?? "", path["run"] ?? ""))),
+    jsonAnswer(describeRun(await heddle.run(path["thread"] ?? "", path["run"] ?? ""))),
 };
 
 const cancel: Route = {
@@ -164,31 +139,11 @@ const cancel: Route = {
   method: "POST",
   path: "/threads/{thread}/runs/{run}/cancel",
   summary: "Stops a run, wherever it is executed, and answers how it ended. One that has ended stays as it is.",
-  answers: { 200: RUN },
-  errors: ["run-unknown"],
+  answers: { 200: { description: "How the run stands.", content: { "application/json": RUN_SCHEMA } } },
+  errors: ["run-unknown", "thread-unknown"],
   answer: async ({ heddle }, { path }) =>
-    jsonAnswer(described(await heddle.cancel(path["thread"] ?? "", path["run"] ?? ""))),
+    jsonAnswer(describeRun(await heddle.cancel(path["thread"] ?? "", path["run"] ?? ""))),
 };
-
-/** A run as clients see it. Who started it is not theirs to know. */
-function described(run: RunInfo): object {
-  const { threadId, runId, agent, status, parentRunId, kind, startedAtMs, endedAtMs, end } = run;
-  return {
-    threadId,
-    runId,
-    agent,
-    status,
-    parentRunId,
-    kind,
-    startedAt: new Date(startedAtMs).toISOString(),
-    endedAt: endedAtMs === undefined ? undefined : new Date(endedAtMs).toISOString(),
-    durationMs: endedAtMs === undefined ? undefined : endedAtMs - startedAtMs,
-    interrupts: end?.interrupts,
-    pendingToolCallIds: end?.pendingToolCallIds,
-    error: end?.error,
-    usage: end?.usage,
-  };
-}
 
 /** Runs. */
 export const RUN_ROUTES: readonly Route[] = [START_ROUTE, connect, show, cancel];

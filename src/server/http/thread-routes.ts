@@ -1,4 +1,4 @@
-/** Routes of threads: for now their log. */
+/** The route of a log. */
 import { NDJSON_MEDIA_TYPE, SSE_MEDIA_TYPE } from "../../protocol/index.ts";
 import type { AttachOptions } from "../index.ts";
 import type { Answer } from "./answer.ts";
@@ -67,5 +67,5 @@ function attachOptions(request: RouteRequest): AttachOptions {
   };
 }
 
-/** Threads. */
+/** Logs of threads. */
 export const THREAD_ROUTES: readonly Route[] = [events];
