@@ -77,6 +77,9 @@ const PINNED: readonly (readonly [ErrorCode, number, boolean])[] = [
   ["tool-timeout", 504, true],
   ["step-limit", 500, false],
   ["answers-missing", 409, false],
+  ["queue-full", 429, true],
+  ["tool-call-taken", 409, true],
+  ["tool-call-closed", 409, false],
   ["resume-invalid", 422, false],
 ];
 
@@ -88,6 +91,10 @@ const held = new Promise<void>((resolve) => {
 });
 const quick = defineAgent({ name: "quick", run: ({ emit }) => void emit.text().write("hi") });
 const slow = defineAgent({ name: "slow", run: () => held });
+const calling = defineAgent({
+  name: "calling",
+  run: ({ emit }) => void emit.toolCall("pick", { id: "c1" }).end(),
+});
 const asking = defineAgent({
   name: "asking",
   run: async ({ emit }) => void (await emit.interrupt({ reason: "sure?" })),
@@ -107,7 +114,7 @@ const deadStore = (): Store => ({
 
 let server: Served;
 beforeAll(async () => {
-  server = await serve({ agents: [quick, slow, broken, asking], port: 0 });
+  server = await serve({ agents: [quick, slow, broken, asking, calling], port: 0 });
   await (await post("quick", input("t1"))).text();
 });
 afterAll(async () => {
@@ -120,6 +127,13 @@ const post = (agent: string, body: unknown, headers = { "content-type": "applica
     method: "POST",
     headers,
     body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+const go = (threadId: string, runId: string) => ({ ...input(threadId, runId), forwardedProps: { go: 1 } });
+const claim = (threadId: string, holder: string): Promise<Response> =>
+  fetch(`${server.url}/threads/${threadId}/tool-calls/c1/claim`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ holder }),
   });
 const get = (path: string): Promise<Response> => fetch(`${server.url}${path}`);
 
@@ -150,9 +164,23 @@ const RAISE: Readonly<Record<ErrorCode, () => unknown>> = {
     await first.body?.cancel();
     return second;
   },
+  "queue-full": async () => {
+    const first = await post("slow", input("t5", "r1"));
+    const waiting: Response[] = [];
+    for (let index = 2; index <= 17; index++) waiting.push(await post("slow?on_busy=enqueue", go("t5", `r${index}`)));
+    const refused = await post("slow?on_busy=enqueue", go("t5", "r18"));
+    for (const each of [first, ...waiting]) await each.body?.cancel();
+    return refused;
+  },
+  "tool-call-taken": async () => {
+    await (await post("calling", input("t6"))).text();
+    await claim("t6", "one");
+    return claim("t6", "two");
+  },
+  "tool-call-closed": () => claim("t1", "one"),
   "answers-missing": async () => {
     await (await post("asking", input("t4"))).text();
-    return post("asking", { ...input("t4", "r2"), forwardedProps: { go: 1 } });
+    return post("asking", go("t4", "r2"));
   },
   "media-type-unsupported": () => post("quick", "x", { "content-type": "text/plain" }),
   "agent-failed": async () => lastEvent(await post("broken", input("t3"))),

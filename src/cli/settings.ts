@@ -70,6 +70,8 @@ export const SETTINGS = {
   maxEventsPerRun: { variable: "HEDDLE_MAX_EVENTS_PER_RUN", flag: undefined, kind: count },
   /** Most that one run may say in all, as characters of JSON. */
   maxRunChars: { variable: "HEDDLE_MAX_RUN_CHARS", flag: undefined, kind: count },
+  /** So many runs may wait in a thread. */
+  maxQueuedRuns: { variable: "HEDDLE_MAX_QUEUED_RUNS", flag: undefined, kind: count },
   /** How long an agent that runs elsewhere may take to begin its answer. */
   agentResponseMs: { variable: "HEDDLE_AGENT_RESPONSE_MS", flag: undefined, kind: milliseconds },
   /** How long an agent that runs elsewhere may be silent in the middle of its answer. */

@@ -45,6 +45,12 @@ export const ERRORS = {
   "run-ended": { status: 409 },
   /** Another run of the thread has not ended yet. */
   "thread-busy": { status: 409, retryable: true },
+  /** As many runs wait in the thread as may. */
+  "queue-full": { status: 429, retryable: true },
+  /** Another tab or device executes the tool call at the moment. */
+  "tool-call-taken": { status: 409, retryable: true },
+  /** The tool call waits for nobody: there is none of this id, or it was answered. */
+  "tool-call-closed": { status: 409 },
   /** The body is not of a content type that the route reads. */
   "media-type-unsupported": { status: 415 },
   /** The agent threw an error that carries no code of ours. */

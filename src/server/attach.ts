@@ -39,6 +39,8 @@ export interface AttachOptions extends Omit<ShowOptions, "names" | "alias"> {
   readonly prelude?: boolean | undefined;
   /** In place of a prelude at the newest event: of a run that has just begun, for who started it. */
   readonly opening?: Opening | undefined;
+  /** Whether the run, with `runId`, may still wait for its turn: then nothing comes until it has begun. Default false. */
+  readonly queued?: boolean | undefined;
   /** Ids of the messages that the viewer holds, in its order: with a prelude, so that it ends up with ours. */
   readonly held?: readonly string[] | undefined;
   /** Aborts when the viewer is gone. */

@@ -11,6 +11,8 @@ import { Committer, memoryStore, settleLeftovers } from "../store/index.ts";
 import type { RunInfo, Store, ThreadKey } from "../store/index.ts";
 import { NOTHING, attach, knownRun } from "./attach.ts";
 import type { AttachOptions, Attachment } from "./attach.ts";
+import { attachLater } from "./attach-later.ts";
+import { awaitStart } from "./await-start.ts";
 import { checkHealth } from "./check-health.ts";
 import type { Health } from "./check-health.ts";
 import { Errands } from "./errands.ts";
@@ -59,6 +61,8 @@ export interface HeddleOptions {
   readonly maxRunChars?: number;
   /** Most messages, calls, steps and subagents of a run that are open at a time. Default 10,000. */
   readonly maxOpenItems?: number;
+  /** So many runs may wait in a thread. Default 16. */
+  readonly maxQueuedRuns?: number;
   /** How posts are taken where there is a choice: by the agent's name, and `*` for all. */
   readonly rules?: Readonly<Record<string, PostRules>>;
   /** Whether a breach of AG-UI's rules of order ends a run. Default false: it is repaired. */
@@ -156,8 +160,15 @@ class Server implements Heddle {
     const parts = { store, committer, hubs, errands, leaseMs, cancelGraceMs, strict, onError, onRepair, onLog };
     const { rules = {} } = options;
     const rulesOf = (name: string): PostRules => ({ ...rules["*"], ...rules[name] });
-    this.#runs = new Runs({ ...parts, limits: limitsOf(options), rulesOf });
-    this.#reaper = new Reaper(store, errands, { everyMs: reapMs, leaseMs, renew: () => committer.beat() });
+    const { maxQueuedRuns = 16 } = options;
+    const agentOf = (name: string): Agent => this.#agent(name);
+    this.#runs = new Runs({ ...parts, limits: limitsOf(options), rulesOf, agentOf, maxQueuedRuns });
+    this.#reaper = new Reaper(store, errands, {
+      everyMs: reapMs,
+      leaseMs,
+      renew: () => committer.beat(),
+      afterwards: () => this.#runs.startWaiting(),
+    });
     this.threads = new Threads({
       tenant: DEFAULT_TENANT,
       store: () => this.open().then(() => store),
@@ -200,6 +211,7 @@ class Server implements Heddle {
       runId,
       run: { threadId, runId: began.runId },
       joined: began.joined,
+      queued: began.queued,
       opening: began.opening,
       held: input.messages.map(({ id }) => id),
       peer,
@@ -210,9 +222,19 @@ class Server implements Heddle {
   async attach(threadId: string, options: AttachOptions = {}): Promise<Attachment> {
     await this.open();
     const { runId, signal } = options;
+    if (options.queued === true && runId !== undefined) return this.#attachLater(threadId, runId, options);
     const attachment = await attach(this.#store, this.#hubs, keyOf(threadId), options);
     if (runId !== undefined && signal !== undefined) this.#runs.watch({ ...keyOf(threadId), runId }, signal);
     return attachment;
+  }
+
+  /** Follows a run that waits, once it has begun. */
+  #attachLater(threadId: string, runId: string, options: AttachOptions): Attachment {
+    const key = { ...keyOf(threadId), runId };
+    return attachLater(async () => {
+      const run = await awaitStart(this.#store, key, options.signal);
+      return run === undefined ? undefined : this.attach(threadId, { ...options, queued: false });
+    });
   }
 
   async connect(agentName: string, body: unknown, options: ConnectOptions = {}): Promise<Attachment> {

@@ -83,7 +83,7 @@ function attributed(
 }
 
 /** The calls of a conversation that nobody has answered. */
-function unansweredCalls(messages: readonly Message[]): readonly string[] {
+export function unansweredCalls(messages: readonly Message[]): readonly string[] {
   const waiting = new Set<string>();
   for (const message of messages) {
     if (message.role === "assistant") for (const { id } of message.toolCalls ?? []) waiting.add(id);

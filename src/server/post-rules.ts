@@ -2,7 +2,7 @@
 import type { ReconcileOptions } from "../stream/lineage/index.ts";
 
 /** What becomes of a run that is asked for while another is under way on its branch. */
-export const BUSY_POLICIES = ["reject", "interrupt", "rollback", "fork"] as const;
+export const BUSY_POLICIES = ["reject", "enqueue", "interrupt", "rollback", "fork"] as const;
 
 /** One of them. */
 export type BusyPolicy = (typeof BUSY_POLICIES)[number];
@@ -13,7 +13,7 @@ export const CALL_POLICIES = ["reject", "fail"] as const;
 /** The choices. */
 export interface PostRules extends ReconcileOptions {
   /**
-   * `reject` refuses (default); `interrupt` stops the run that is under way and goes on behind it; `rollback` stops it and
+   * `reject` refuses (default); `enqueue` lets the run wait for its turn, also through a restart; `interrupt` stops the run that is under way and goes on behind it; `rollback` stops it and
    * goes on where it began; `fork` goes on there too, beside it. Nothing is lost by any of them.
    */
   readonly onBusy?: BusyPolicy | undefined;

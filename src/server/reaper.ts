@@ -11,6 +11,8 @@ export interface ReaperOptions {
   readonly leaseMs: number;
   /** Renews the leases of this process: after an outage they may have expired, and their runs are not lost. */
   readonly renew: () => Promise<void>;
+  /** What may be possible now that threads are free. */
+  readonly afterwards: () => Promise<void>;
 }
 
 /** Ends runs that were left behind. */
@@ -32,6 +34,7 @@ export class Reaper {
     try {
       await this.#options.renew();
       await reap(this.#store, this.#options);
+      await this.#options.afterwards();
     } finally {
       if (!this.#stopped) this.#later();
     }

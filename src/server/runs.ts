@@ -32,6 +32,7 @@ import { ROOT, busy, prepareRun } from "./prepare-run.ts";
 import type { Place, RunPlan } from "./prepare-run.ts";
 import { pump } from "./pump.ts";
 import type { RunLimits } from "./run-limits.ts";
+import { RunQueue } from "./run-queue.ts";
 import { runLog } from "./run-log.ts";
 import type { LogLine } from "./run-log.ts";
 import { checkSameRun } from "./same-run.ts";
@@ -48,6 +49,8 @@ export interface StartedRun {
   readonly run: { readonly threadId: string; readonly runId: string };
   /** True where the run was there already: nothing was started. */
   readonly joined: boolean;
+  /** Its place among those that wait, where it has to; undefined where it has begun. */
+  readonly queued: number | undefined;
   /** What whoever started the run is told first, where they hold something else than the branch does. */
   readonly opening: Opening | undefined;
   /** Ids of the messages that were posted: what whoever asked holds. */
@@ -101,6 +104,10 @@ export interface RunsParts {
   readonly limits: RunLimits;
   /** How posts for an agent are taken. */
   readonly rulesOf: (agentName: string) => PostRules;
+  /** An agent by its name. Throws `agent-unknown`. */
+  readonly agentOf: (agentName: string) => Agent;
+  /** So many runs may wait in a thread. */
+  readonly maxQueuedRuns: number;
   /** Whether a breach of the rules of order ends a run instead of being repaired. */
   readonly strict: boolean;
   /** Told what went wrong in a run. */
@@ -112,7 +119,7 @@ export interface RunsParts {
 }
 
 /** What comes of asking for a run. */
-type Began = Pick<StartedRun, "joined" | "opening" | "warnings"> & { readonly runId: string };
+type Began = Pick<StartedRun, "joined" | "queued" | "opening" | "warnings"> & { readonly runId: string };
 
 /** What is asked for. */
 interface Ask {
@@ -122,6 +129,8 @@ interface Ask {
   readonly options: StartOptions;
   /** Where the run hangs whatever the post says. */
   readonly place?: Place;
+  /** Whether it begins only if it waits. */
+  readonly ifQueued?: boolean;
 }
 
 /** A run before it is claimed. */
@@ -142,11 +151,23 @@ export class Runs {
   readonly #starting = new Set<Promise<unknown>>();
   readonly #live = new LiveRuns((key) => this.#parts.errands.run(() => this.cancel(key)));
   readonly #stops: StopWatch;
+  readonly #queue: RunQueue;
   #closing = false;
   #repairs = 0;
 
   constructor(parts: RunsParts) {
     this.#parts = parts;
+    const { store, agentOf } = parts;
+    this.#queue = new RunQueue({
+      store,
+      // Whoever waited could not know what was said meanwhile.
+      begin: async (key, { agent }, posted) => {
+        const options = { onStale: "append" } as const;
+        if (this.#closing) throw serverClosing();
+        await this.#tracked(this.#start({ key, agent: agentOf(agent), posted, options, ifQueued: true }));
+      },
+      onRefused: (error, _, { agent, body }) => this.#report(error, { agent: agentOf(agent), input: JSON.parse(body) }),
+    });
     this.#stops = new StopWatch(parts.store, () => parts.errands.run(() => parts.committer.beat()));
   }
 
@@ -164,7 +185,11 @@ export class Runs {
   async start(tenant: string, agent: Agent, input: RunAgentInput, options: StartOptions = {}): Promise<Began> {
     if (this.#closing) throw serverClosing();
     const ask = { key: { tenant, threadId: input.threadId }, agent, posted: input, options };
-    const started = this.#startBeside(ask);
+    return this.#tracked(this.#startBeside(ask));
+  }
+
+  /** Remembers what is starting, so that a server that stops waits for it. */
+  #tracked(started: Promise<Began>): Promise<Began> {
     this.#starting.add(started);
     return started.finally(() => this.#starting.delete(started));
   }
@@ -187,9 +212,25 @@ export class Runs {
       const isFree = run === undefined || run.end !== undefined || (await reap(store, this.#parts)).length > 0;
       if (isFree) return this.#start(ask);
       if (onBusy === "reject") throw error;
+      if (onBusy === "enqueue") return this.#enqueue(ask);
       if (onBusy !== "fork") await this.cancel(run);
       return onBusy === "interrupt" ? this.#start(ask) : this.#start({ ...ask, place: run.parentRunId ?? ROOT });
     }
+  }
+
+  async #enqueue(ask: Ask): Promise<Began> {
+    const { key, agent, posted } = ask;
+    const { errands, maxQueuedRuns } = this.#parts;
+    const queued = await this.#queue.add(key, agent.name, posted, maxQueuedRuns);
+    if (queued === undefined) return this.#start(ask);
+    // What was in the way may have ended just now.
+    errands.run(() => this.#queue.next(key));
+    return { joined: false, queued, opening: undefined, runId: posted.runId, warnings: [] };
+  }
+
+  /** Begins the runs that wait where nothing runs. */
+  async startWaiting(): Promise<void> {
+    if (!this.#closing) await this.#queue.all();
   }
 
   async #answered({ key, posted }: Ask): Promise<RunInfo | undefined> {
@@ -197,7 +238,7 @@ export class Runs {
     return thread === undefined ? undefined : answeredRun(this.#parts.store, thread, posted);
   }
 
-  async #start({ key: place, agent, posted, options, place: asked }: Ask): Promise<Began> {
+  async #start({ key: place, agent, posted, options, place: asked, ifQueued }: Ask): Promise<Began> {
     const { store, rulesOf } = this.#parts;
     const thread = await store.thread(place);
     const meant = await meantRun(store, place, thread, agent, posted);
@@ -214,7 +255,7 @@ export class Runs {
     for (const event of beginning) stepPrelude(plan.state, event);
     const [first, ...rest] = beginning;
     const jsons = [JSON.stringify(first), ...rest.map((event) => JSON.stringify(event))] as const;
-    const claim = await this.#claim(draft, plan, jsons);
+    const claim = await this.#claim(draft, plan, jsons, ifQueued);
     if (claim.type === "exists") {
       await checkSameRun(store, claim.run, agent, input);
       return joined(claim.run);
@@ -225,7 +266,7 @@ export class Runs {
     const { tail } = claim.thread;
     const opening = plan.differs ? startingAt(key.runId, tail, plan.state, posted.messages) : undefined;
     this.#execute(draft, claim, jsons, plan.state);
-    return { joined: false, opening, runId: key.runId, warnings: plan.warnings };
+    return { joined: false, queued: undefined, opening, runId: key.runId, warnings: plan.warnings };
   }
 
   /** The events of a run: RUN_STARTED at once, and the agent's when more are asked for. */
@@ -245,11 +286,16 @@ export class Runs {
     return runAgent(agent, input, { signal, graceMs, ...told });
   }
 
-  #claim({ key, agent }: Draft, plan: RunPlan, events: readonly [string, ...string[]]): Promise<ClaimResult> {
+  #claim(
+    { key, agent }: Draft,
+    plan: RunPlan,
+    events: readonly [string, ...string[]],
+    ifQueued = false,
+  ): Promise<ClaimResult> {
     const { parentRunId, kind, ifHead } = plan;
     const { leaseMs } = this.#parts;
     const place = { parentRunId, kind, ...(ifHead !== undefined && { ifHead }) };
-    return this.#parts.store.claim({ ...key, agent: agent.name, ...place, leaseMs, events });
+    return this.#parts.store.claim({ ...key, agent: agent.name, ...place, leaseMs, ifQueued, events });
   }
 
   #execute(
@@ -290,6 +336,7 @@ export class Runs {
       if (!fenced) errands.run(() => endRun(store, key, "worker-lost"));
     } finally {
       hubs.endWrite(hub);
+      if (!this.#closing) errands.run(() => this.#queue.next(key));
     }
   }
 
@@ -304,6 +351,7 @@ export class Runs {
    */
   async cancel(key: RunKey): Promise<RunInfo> {
     const { store, cancelGraceMs, leaseMs } = this.#parts;
+    if (await store.unqueue(key)) return neverBegan(key);
     const run = await knownRun(store, key, key.runId);
     if (run.end !== undefined) return run;
     const live = this.#live.get(key);
@@ -332,6 +380,25 @@ export class Runs {
   }
 }
 
+/** A run that was stopped while it waited: the log knows nothing of it. */
+function neverBegan(key: RunKey): RunInfo {
+  const nowMs = Date.now();
+  return {
+    ...key,
+    agent: "",
+    parentRunId: undefined,
+    kind: undefined,
+    status: "cancelled",
+    firstSeq: 0,
+    lastSeq: 0,
+    principal: undefined,
+    startedAtMs: nowMs,
+    endedAtMs: nowMs,
+    end: { status: "cancelled", interrupts: [], pendingToolCallIds: [] },
+    settled: true,
+  };
+}
+
 /** The error for whoever comes too late. */
 export function serverClosing(): HeddleError {
   return new HeddleError("server-closing", "The server is shutting down: try again later.", {});
@@ -351,7 +418,13 @@ function blockerOf(error: unknown): string | undefined {
   return "runId" in error.details && typeof error.details.runId === "string" ? error.details.runId : undefined;
 }
 
-const joined = ({ runId }: RunInfo): Began => ({ joined: true, opening: undefined, runId, warnings: [] });
+const joined = ({ runId }: RunInfo): Began => ({
+  joined: true,
+  queued: undefined,
+  opening: undefined,
+  runId,
+  warnings: [],
+});
 
 async function firstOf(events: AsyncGenerator<Event, void, undefined>): Promise<Event> {
   const { value } = await events.next();

@@ -3,7 +3,7 @@
  * its head waits for. A run leaves questions and calls open with its end; whatever continues it has answered them.
  */
 import type { Interrupt } from "../protocol/index.ts";
-import type { RunInfo, Store, ThreadKey } from "../store/index.ts";
+import type { QueuedRun, RunInfo, Store, ThreadKey } from "../store/index.ts";
 import { knownThread } from "./known-thread.ts";
 import type { ThreadSummary } from "./thread-summary.ts";
 
@@ -13,6 +13,8 @@ export interface ThreadDetails extends ThreadSummary {
   readonly runs: readonly RunInfo[];
   /** Ids of the runs that nothing continues, in the same order: each is the end of a branch. Spawned ones are not among them. */
   readonly heads: readonly string[];
+  /** Runs that wait for their turn, the next one first. */
+  readonly queue: readonly QueuedRun[];
   /** Questions that the head left open. */
   readonly interrupts: readonly Interrupt[];
   /** Tool calls that the head left to the client. */
@@ -25,7 +27,8 @@ export async function threadDetails(store: Store, key: ThreadKey): Promise<Threa
   const runs = await store.runs(key);
   const head = runs.find(({ runId }) => runId === thread.head);
   const { interrupts = [], pendingToolCallIds = [] } = head?.end ?? {};
-  return { ...thread, status: head?.status, runs, heads: headsOf(runs), interrupts, pendingToolCallIds };
+  const queue = await store.queue(key);
+  return { ...thread, status: head?.status, runs, heads: headsOf(runs), queue, interrupts, pendingToolCallIds };
 }
 
 function headsOf(runs: readonly RunInfo[]): readonly string[] {

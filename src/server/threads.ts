@@ -4,6 +4,10 @@
  */
 import { exportThread, importThread, splitLines } from "../store/index.ts";
 import type { ImportedThread, ListRequest, RunKey, Store, ThreadKey } from "../store/index.ts";
+import { annotate } from "./annotate.ts";
+import type { Annotation } from "./annotate.ts";
+import { claimToolCall } from "./claim-tool-call.ts";
+import type { ToolCallClaimed } from "./claim-tool-call.ts";
 import type { Errands } from "./errands.ts";
 import type { Hubs } from "./hubs.ts";
 import { knownThread, unknownThread } from "./known-thread.ts";
@@ -110,6 +114,16 @@ export class Threads {
   /** A thread at one moment. Throws `thread-unknown`, `run-unknown`, `cursor-invalid` and `cursor-trimmed`. */
   async snapshot(threadId: string, options: SnapshotOptions = {}): Promise<ThreadSnapshot> {
     return threadSnapshot(await this.#parts.store(), this.#key(threadId), options);
+  }
+
+  /** Adds an annotation to a run. Throws `input-invalid`, `thread-unknown` and `run-unknown`. */
+  async annotate(threadId: string, body: unknown): Promise<Annotation> {
+    return annotate(await this.#parts.store(), this.#key(threadId), body);
+  }
+
+  /** Claims a frontend call. Throws `input-invalid`, `thread-unknown`, `tool-call-closed` and `tool-call-taken`. */
+  async claimToolCall(threadId: string, toolCallId: string, body: unknown): Promise<ToolCallClaimed> {
+    return claimToolCall(await this.#parts.store(), this.#key(threadId), toolCallId, body);
   }
 
   /** A thread as lines of JSON, lossless. Throws `thread-unknown`. */

@@ -300,6 +300,8 @@ describe("what is here", () => {
       ["/threads/{thread}/export", ["get"]],
       ["/threads/import", ["post"]],
       ["/threads/{thread}/events", ["get"]],
+      ["/threads/{thread}/annotations", ["post"]],
+      ["/threads/{thread}/tool-calls/{call}/claim", ["post"]],
       ["/openapi.json", ["get"]],
     ]);
     const references = [...JSON.stringify(description).matchAll(/"\$ref":"([^"]+)"/g)].map(([, target = ""]) => target);

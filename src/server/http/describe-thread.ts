@@ -43,6 +43,7 @@ export const DETAILS_SCHEMA: JsonSchema = {
     "lastEventId",
     "runs",
     "heads",
+    "queue",
     "interrupts",
     "pendingToolCallIds",
   ],
@@ -54,6 +55,7 @@ export const DETAILS_SCHEMA: JsonSchema = {
     tokens: TOKENS,
     runs: { type: "array", items: RUN_IN_TREE },
     heads: { type: "array", items: TEXT },
+    queue: { type: "array", items: { type: "object", properties: { runId: TEXT, agent: TEXT, queuedAt: TEXT } } },
     interrupts: { type: "array", items: { $ref: "#/components/schemas/Interrupt" } },
     pendingToolCallIds: { type: "array", items: TEXT },
   },
@@ -68,7 +70,7 @@ export function describeThread(thread: ThreadSummary): object {
 
 /** A thread in full. */
 export function describeDetails(thread: ThreadDetails): object {
-  const { logId, tail, floor, runs, heads, interrupts, pendingToolCallIds } = thread;
+  const { logId, tail, floor, runs, heads, queue, interrupts, pendingToolCallIds } = thread;
   return {
     ...describeThread(thread),
     events: tail,
@@ -77,6 +79,7 @@ export function describeDetails(thread: ThreadDetails): object {
     tokens: tokenSum(runs.flatMap(({ end }) => end?.usage ?? [])),
     runs: runs.map((run) => runInTree(logId, run)),
     heads,
+    queue: queue.map(({ runId, agent, queuedAtMs }) => ({ runId, agent, queuedAt: momentOf(queuedAtMs) })),
     interrupts,
     pendingToolCallIds,
   };

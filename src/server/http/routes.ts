@@ -8,6 +8,7 @@ import { openApi } from "./openapi.ts";
 import type { Route } from "./route.ts";
 import { RUN_ROUTES, START_ROUTE } from "./run-routes.ts";
 import { STATUS_ROUTES } from "./status-routes.ts";
+import { THREAD_ACTION_ROUTES } from "./thread-action-routes.ts";
 import { THREAD_COPY_ROUTES } from "./thread-copy-routes.ts";
 import { THREAD_DETAILS_ROUTES } from "./thread-details-routes.ts";
 import { THREAD_LIST_ROUTES } from "./thread-list-routes.ts";
@@ -20,7 +21,7 @@ export type Mounts = Readonly<Record<string, string>>;
 /** Every route. Throws `config-invalid` where a mount is no path, has a route already, or names no agent. */
 export function routesOf(mounts: Mounts, agents: readonly { readonly name: string }[]): readonly Route[] {
   const threads = [...THREAD_LIST_ROUTES, ...THREAD_DETAILS_ROUTES, ...THREAD_SNAPSHOT_ROUTES, ...THREAD_COPY_ROUTES];
-  const fixed = [...STATUS_ROUTES, ...RUN_ROUTES, ...threads, ...THREAD_ROUTES];
+  const fixed = [...STATUS_ROUTES, ...RUN_ROUTES, ...threads, ...THREAD_ROUTES, ...THREAD_ACTION_ROUTES];
   const names = agents.map(({ name }) => name);
   const mounted = Object.entries(mounts).map(([path, agent]) => {
     if (!/^\/[\w.~/-]*$/.test(path))

@@ -66,6 +66,7 @@ export const START_ROUTE: Route = {
     "limit-exceeded",
     "media-type-unsupported",
     "query-invalid",
+    "queue-full",
     "resume-invalid",
     "run-conflict",
     "run-unknown",
@@ -80,7 +81,7 @@ export const START_ROUTE: Route = {
     const started = await withForwardedHeaders(forwardHeaders, header, () =>
       heddle.start(path["agent"] ?? "", body, options),
     );
-    const { run, runId: runAs, joined, opening, held, peer, warnings } = started;
+    const { run, runId: runAs, joined, queued, opening, held, peer, warnings } = started;
     if (warnings.length > 0) site.onWarnings(warnings, run);
     // Whoever joins may hold a part of it already, and whoever starts may lack a part of what was before.
     const { threadId, runId } = run;
@@ -89,7 +90,8 @@ export const START_ROUTE: Route = {
       runAs,
       peer,
       ...show,
-      prelude: joined,
+      prelude: joined || queued !== undefined,
+      queued: queued !== undefined,
       opening,
       held,
       signal,
