@@ -16,6 +16,8 @@ export interface HeldMessage {
   readonly role: string;
   /** What is said. */
   readonly content?: unknown;
+  /** Which call is answered. */
+  readonly toolCallId?: string;
   /** What is called. */
   readonly toolCalls?: readonly { readonly id: string; readonly function: { readonly name: string } }[] | undefined;
 }

@@ -18,6 +18,8 @@ import { startedInput } from "./run-start.ts";
 export interface Answers {
   /** To calls that nobody executed, in the client's place. */
   readonly declined: readonly Message[];
+  /** To questions that were asked: what the agent gets. */
+  readonly resume: readonly ResumeEntry[];
   /** What does not count. */
   readonly warnings: readonly Warning[];
 }
@@ -26,36 +28,39 @@ export interface Answers {
 export async function checkAnswers(
   store: Store,
   { threadId, resume = [] }: RunAgentInput,
-  { unanswered }: Reconciled,
+  { unanswered, added, verdict }: Reconciled,
   base: FoldedBranch | undefined,
   { onOpenCalls = "reject" }: PostRules,
 ): Promise<Answers> {
   const asked = new Map(base?.run.end?.interrupts.map((interrupt) => [interrupt.id, interrupt]));
-  const toolCallIds = base === undefined ? [] : await clientCalls(store, base, unanswered.toolCallIds);
+  const toolCallIds = base === undefined ? [] : await clientCalls(store, base, added);
   const { interrupts } = unanswered;
   const isOpen = interrupts.length > 0 || (toolCallIds.length > 0 && onOpenCalls === "reject");
   if (isOpen) throw missing(threadId, interrupts, toolCallIds);
+  // Who asked on a thread that begins here is not known here.
+  const isNew = verdict === "new-thread";
   const warnings: Warning[] = [];
   for (const [index, entry] of resume.entries()) {
     const interrupt = asked.get(entry.interruptId);
-    if (interrupt === undefined) warnings.push(unasked(entry, index));
-    else await checkAnswer(entry, interrupt);
+    if (interrupt !== undefined) await checkAnswer(entry, interrupt);
+    else if (!isNew) warnings.push(unasked(entry, index));
   }
-  return { declined: toolCallIds.map(declinedCall), warnings };
+  const counting = isNew ? resume : resume.filter(({ interruptId }) => asked.has(interruptId));
+  return { declined: toolCallIds.map(declinedCall), resume: counting, warnings };
 }
 
-/** Those of some calls that the run before left to the client: of tools that the client had offered. */
+/** The calls that the run before left to the client, of tools that the client had offered, and that nobody has answered. */
 async function clientCalls(
   store: Store,
   { run, state }: FoldedBranch,
-  ids: readonly string[],
+  added: readonly Message[],
 ): Promise<readonly string[]> {
-  const left = ids.filter((id) => run.end?.pendingToolCallIds.includes(id));
+  const { messages } = view(state.reduce);
+  const answered = new Set([...messages, ...added].flatMap((each) => (each.role === "tool" ? [each.toolCallId] : [])));
+  const left = run.end?.pendingToolCallIds.filter((id) => !answered.has(id)) ?? [];
   if (left.length === 0) return [];
   const offered = new Set((await startedInput(store, run))?.tools?.map(({ name }) => name));
-  const calls = view(state.reduce).messages.flatMap((message) =>
-    message.role === "assistant" ? (message.toolCalls ?? []) : [],
-  );
+  const calls = messages.flatMap((message) => (message.role === "assistant" ? (message.toolCalls ?? []) : []));
   return left.filter((id) => calls.some((call) => call.id === id && offered.has(call.function.name)));
 }
 
@@ -65,7 +70,7 @@ async function checkAnswer(entry: ResumeEntry, { id, expiresAt, responseSchema }
   if (atMs <= Date.now()) throw refused(id, `it expired at ${expiresAt}; it can only be cancelled`);
   if (responseSchema === undefined) return;
   const problems = await checkSchema(responseSchema, entry.payload);
-  if (problems.length > 0) throw refused(id, problems.join("; "));
+  if (problems.length > 0) throw refused(id, problems.map((problem) => problem.replace(/^#: /, "")).join("; "));
 }
 
 const declinedCall = (toolCallId: string): Message => ({
@@ -83,15 +88,19 @@ const unasked = ({ interruptId }: ResumeEntry, index: number): Warning => ({
 });
 
 function refused(interruptId: string, why: string): HeddleError {
-  const message = `The answer to the question ${interruptId} is refused: ${why}.`;
+  const message = `The answer to the question ${interruptId} is refused: ${why.replace(/\.$/, "")}.`;
   return new HeddleError("resume-invalid", message, { interruptId });
 }
 
 function missing(threadId: string, interrupts: readonly Interrupt[], toolCallIds: readonly string[]): HeddleError {
   const what = [
-    interrupts.length === 0 ? [] : [`the questions ${interrupts.map(({ id }) => id).join(", ")} (resume)`],
-    toolCallIds.length === 0 ? [] : [`the tool calls ${toolCallIds.join(", ")} (tool messages)`],
+    interrupts.length === 0
+      ? []
+      : [`the questions ${interrupts.map(({ id }) => id).join(", ")} (resume, resolved or cancelled)`],
+    toolCallIds.length === 0
+      ? []
+      : [`the tool calls ${toolCallIds.join(", ")} (tool messages, with an error where one was not executed)`],
   ].flat();
-  const message = `The thread waits for answers to ${what.join(" and ")}: send all of them, or cancel them.`;
+  const message = `The thread waits for answers to ${what.join(" and ")}: send all of them.`;
   return new HeddleError("answers-missing", message, { threadId, interrupts, toolCallIds });
 }

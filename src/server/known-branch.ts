@@ -5,7 +5,7 @@
  * a message, and then for one message only: it is found by halving, since a message that came with a run is there at the
  * end of every later one. Only a state that looks like a change is compared with the states of earlier runs.
  */
-import type { Message, RunAgentInput } from "../protocol/index.ts";
+import type { Interrupt, Message, RunAgentInput } from "../protocol/index.ts";
 import { foldBranch } from "../store/index.ts";
 import type { FoldedBranch, RunInfo, Store } from "../store/index.ts";
 import { view } from "../stream/index.ts";
@@ -31,7 +31,7 @@ export async function judgePost(
   posted: RunAgentInput,
   options: ReconcileOptions,
 ): Promise<Judged> {
-  const branch = openBranch(folded);
+  const branch = { ...openBranch(folded), interrupts: await openQuestions(store, folded.run) };
   const first = reconcile(posted, branch, options);
   const isFork = "forkAt" in first;
   if (!isFork && first.state.kind !== "change") return { reconciled: first, base: folded };
@@ -47,11 +47,25 @@ export async function judgePost(
   const fork = await firstRunWith(store, runs, lost);
   const parent = runs[fork - 1];
   const base = parent === undefined ? undefined : await foldBranch(store, parent);
-  const known: KnownRun[] = runs.map(({ runId }) => ({ runId, ended: true }));
-  if (base !== undefined) known[fork - 1] = { ...stated(base), ended: true };
-  known[fork] = { runId: runs[fork]?.runId ?? "", ended: true, ...(await startStateOf(store, runs[fork])) };
+  const isChange = first.state.kind === "change";
+  const known: KnownRun[] = await Promise.all(
+    runs.map((run) => (isChange ? withState(store, run) : { runId: run.runId, ended: true })),
+  );
+  if (base !== undefined) known[fork - 1] = { ...known[fork - 1], ...stated(base), ended: true };
+  const left = { runId: runs[fork]?.runId ?? "", ended: true };
+  known[fork] = { ...known[fork], ...left, ...(await startStateOf(store, runs[fork])) };
   const kept = base === undefined ? undefined : idsOf(base);
   return { reconciled: reconcile(posted, { ...branch, ...attributed(branch, known, fork, kept) }, options), base };
+}
+
+/** The questions of a run that no other run has answered. */
+async function openQuestions(store: Store, run: RunInfo): Promise<readonly Interrupt[]> {
+  const asked = run.end?.interrupts ?? [];
+  if (asked.length === 0) return asked;
+  const behind = (await store.runs(run)).filter(({ parentRunId }) => parentRunId === run.runId);
+  const answers = await Promise.all(behind.map(async (each) => (await startedInput(store, each))?.resume ?? []));
+  const answered = new Set(answers.flat().map(({ interruptId }) => interruptId));
+  return asked.filter(({ id }) => !answered.has(id));
 }
 
 /** A branch whose messages all belong to its newest run: enough for who goes on there. */

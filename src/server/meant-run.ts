@@ -18,13 +18,14 @@ export type MeantRun =
   | { readonly type: "join"; readonly runId: string }
   | { readonly type: "start"; readonly input: RunAgentInput };
 
-/** Finds the run. Throws `run-conflict` where its id is taken by another. */
+/** Finds the run; one that begins a tree of its own (`isRoot`) is always new. Throws `run-conflict` where its id is taken by another. */
 export async function meantRun(
   store: Store,
   key: ThreadKey,
   thread: ThreadInfo | undefined,
   agent: Agent,
   posted: RunAgentInput,
+  isRoot = false,
 ): Promise<MeantRun> {
   if (thread === undefined) return { type: "start", input: posted };
   let input = posted;
@@ -43,6 +44,7 @@ export async function meantRun(
     input = { ...posted, runId: `${posted.runId}~${round}`, parentRunId: run.runId };
   }
   if (conflict !== undefined) throw conflict;
+  if (isRoot) return { type: "start", input };
   const answered = await answeredRun(store, thread, input);
   if (answered !== undefined) return { type: "join", runId: answered.runId };
   const tip = input.parentRunId ?? thread.head;

@@ -34,11 +34,15 @@ export async function openingOf(store: Store, key: RunKey, held: readonly string
 
 /** The opening of a run that has just begun: what whoever started it lacks of what was before. */
 export function startingAt(runId: string, seq: number, state: PreludeState, held: readonly Message[]): Opening {
+  const events = prelude(state);
+  // Who holds what does not count here has to hear that there is nothing.
+  const isSaid = held.length === 0 || events.some(({ type }) => type === "MESSAGES_SNAPSHOT");
+  const told: readonly Event[] = isSaid ? events : events.toSpliced(1, 0, { type: "MESSAGES_SNAPSHOT", messages: [] });
   return {
     runId,
     seq,
     events: inOrder(
-      prelude(state),
+      told,
       held.map(({ id }) => id),
     ),
   };

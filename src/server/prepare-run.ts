@@ -62,6 +62,7 @@ export async function prepareRun(
   posted: RunAgentInput,
   place: Place,
   rules: PostRules,
+  isToStop = false,
 ): Promise<RunPlan | Restore> {
   if (thread === undefined) {
     const judged = { reconciled: reconcile(posted, undefined, rules), base: undefined };
@@ -75,7 +76,7 @@ export async function prepareRun(
   }
   const folded = await foldBranch(store, { ...thread, runId: parent });
   // One that is running may say more before the claim, and the fold would not know.
-  if (folded.run.end === undefined) throw busy(thread.threadId, folded.run.runId);
+  if (folded.run.end === undefined && !isToStop) throw busy(thread.threadId, folded.run.runId);
   const judged = await judgePost(store, folded, posted, rules);
   if (judged.reconciled.verdict === "restore") return { restore: parent };
   return planned(store, posted, judged, placeOf(thread, judged, parent), rules);
@@ -117,9 +118,15 @@ async function planned(
   const messages = [...before, ...answers.declined, ...added].filter(({ role }) => role !== "activity");
   const { state: decision } = reconciled;
   const { state: postedState, ...rest } = posted;
+  const { resume: _resume, ...without } = rest;
   // A state that nobody ever spoke of is left out, as it was posted.
-  const isSpoken = postedState !== undefined || state.reduce.document !== undefined;
-  const input = { ...rest, messages, ...(isSpoken && { state: decision.state }) };
+  const isSpoken = postedState !== undefined || decision.log || state.reduce.document !== undefined;
+  const input = {
+    ...without,
+    ...(answers.resume.length > 0 && { resume: answers.resume }),
+    messages,
+    ...(isSpoken && { state: decision.state }),
+  };
   const { forwardedProps: _forwardedProps, ...kept } = normaliseInput({ ...rest, messages }, held);
   const isLogged = decision.log || decision.kind === "change";
   // The fold takes the state of an input only where there was none before; and a prelude tells none where there was none.

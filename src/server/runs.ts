@@ -184,7 +184,9 @@ export class Runs {
   /** Starts a run, or joins the one that has its ids. Resolves when its first event is in the log. */
   async start(tenant: string, agent: Agent, input: RunAgentInput, options: StartOptions = {}): Promise<Began> {
     if (this.#closing) throw serverClosing();
-    const ask = { key: { tenant, threadId: input.threadId }, agent, posted: input, options };
+    const { parent } = options;
+    const posted = typeof parent === "string" ? { ...input, parentRunId: parent } : input;
+    const ask = { key: { tenant, threadId: input.threadId }, agent, posted, options };
     return this.#tracked(this.#startBeside(ask));
   }
 
@@ -196,7 +198,7 @@ export class Runs {
 
   /** Starts a run, and where another is in its way does what was agreed on. */
   async #startBeside(ask: Ask): Promise<Began> {
-    const { key, agent, options } = ask;
+    const { key, agent, options, posted } = ask;
     const { store, rulesOf } = this.#parts;
     const { onBusy = "reject" } = { ...rulesOf(agent.name), ...options };
     try {
@@ -213,7 +215,12 @@ export class Runs {
       if (isFree) return this.#start(ask);
       if (onBusy === "reject") throw error;
       if (onBusy === "enqueue") return this.#enqueue(ask);
-      if (onBusy !== "fork") await this.cancel(run);
+      if (onBusy !== "fork") {
+        // Who is refused must not have stopped anybody.
+        const place = onBusy === "interrupt" ? run.runId : (run.parentRunId ?? ROOT);
+        await prepareRun(store, await store.thread(key), posted, place, { ...rulesOf(agent.name), ...options }, true);
+        await this.cancel(run);
+      }
       return onBusy === "interrupt" ? this.#start(ask) : this.#start({ ...ask, place: run.parentRunId ?? ROOT });
     }
   }
@@ -241,11 +248,12 @@ export class Runs {
   async #start({ key: place, agent, posted, options, place: asked, ifQueued }: Ask): Promise<Began> {
     const { store, rulesOf } = this.#parts;
     const thread = await store.thread(place);
-    const meant = await meantRun(store, place, thread, agent, posted);
+    const isRoot = asked === ROOT || options.parent === ROOT;
+    const meant = await meantRun(store, place, thread, agent, posted, isRoot);
     if (meant.type === "join") return joined(await knownRun(store, place, meant.runId));
     const { input } = meant;
     const key = { ...place, runId: input.runId };
-    const where = asked ?? options.parent ?? input.parentRunId;
+    const where = asked ?? (options.parent === ROOT ? ROOT : input.parentRunId);
     const plan = await prepareRun(store, thread, input, where, { ...rulesOf(agent.name), ...options });
     if ("restore" in plan) return joined(await knownRun(store, place, plan.restore));
     const stop = new AbortController();

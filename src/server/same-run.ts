@@ -16,10 +16,12 @@ import { startedInput } from "./run-start.ts";
 /** Throws `run-conflict` where a post does not mean this run. */
 export async function checkSameRun(store: Store, run: RunInfo, agent: Agent, posted: RunAgentInput): Promise<void> {
   if (run.agent !== agent.name) throw conflict(run, `it belongs to the agent ${run.agent}`);
-  if (posted.parentRunId !== undefined && posted.parentRunId !== run.parentRunId) {
+  const started = await startedInput(store, run);
+  const { parentRunId: asked } = posted;
+  // What was posted may have made it a fork further up.
+  if (asked !== undefined && asked !== run.parentRunId && asked !== started?.parentRunId) {
     throw conflict(run, `it hangs on ${run.parentRunId ?? "no other run"}`);
   }
-  const started = await startedInput(store, run);
   if (!sameAnswers(started?.resume, posted.resume)) {
     throw conflict(run, "it was started with other answers to interrupts");
   }
