@@ -6,6 +6,7 @@ import { defineAgent } from "heddle/agent";
 import type { Agent } from "heddle/agent";
 import type { Event, Message, RunAgentInput } from "heddle/protocol";
 import { parseEvent } from "heddle/protocol";
+import type { HistoryRule } from "heddle/server";
 import { serve } from "heddle/server/fastify";
 import { sqliteStore } from "heddle/store/sqlite";
 import { reduceAll } from "heddle/stream";
@@ -196,4 +197,36 @@ test("000 activities: they are shown to whoever watches, and come back, but are 
     ["user"],
     ["user", "assistant", "user"],
   ]);
+});
+
+test("003 REQ-SM-2.1, REQ-PR-4.5: an entry of the history has its id, time, role, content and metadata, also written out", async () => {
+  const { agent } = answering();
+  const url = await serveAgents({ agents: [agent] });
+  const messages = [{ ...user("u1"), metadata: { app: { mood: "curious" } } }];
+  const before = Date.now();
+  await eventsOf(post(`${url}/agents/assistant`, { messages }));
+  const snapshot: { messages: Message[]; messageTimes: Record<string, string> } = JSON.parse(
+    await (await fetch(`${url}/threads/t1/snapshot`)).text(),
+  );
+  expect(snapshot.messages).toMatchObject([messages[0], { id: "re-r1", role: "assistant", content: "re: u1" }]);
+  for (const id of ["u1", "re-r1"]) {
+    expect(Date.parse(snapshot.messageTimes[id] ?? "")).toBeGreaterThanOrEqual(before);
+  }
+  const lines = await (await fetch(`${url}/threads/t1/export`)).text();
+  expect(lines).toContain('{"app":{"mood":"curious"}}');
+});
+
+test.each<[string, HistoryRule, string]>([
+  ["a limit", 3, "s u3 re-r3 u4"],
+  ["a limit that would begin in the middle of a turn", 2, "s u4"],
+  ["a strategy of one's own", (messages) => messages.slice(-1), "u4"],
+])("003 REQ-SM-2.5: %s shortens what the agent is given, and the log keeps everything", async (_, history, given) => {
+  const { agent, inputs } = answering();
+  const url = await serveAgents({ agents: [agent], rules: { "*": { history } } });
+  for (let turn = 1; turn <= 4; turn++) {
+    const first: readonly Message[] = turn === 1 ? [{ id: "s", role: "system", content: "be kind" }] : [];
+    await eventsOf(post(`${url}/agents/assistant`, { runId: `r${turn}`, messages: [...first, user(`u${turn}`)] }));
+  }
+  expect(idsOf(inputs.at(-1)?.messages).join(" ")).toBe(given);
+  expect(idsOf((await opened(url, "assistant")).messages)).toHaveLength(8);
 });

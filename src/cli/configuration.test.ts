@@ -103,8 +103,22 @@ describe("text of flags and variables", () => {
   });
 });
 
+test("rules of agents", async () => {
+  const rules = { "*": { onBusy: "enqueue" }, chat: { onOpenCalls: "fail", onStale: "append", history: 50 } };
+  await put("heddle.config.json", { rules });
+  expect(await settingsOf()).toEqual({ rules });
+  expect(await settingsOf({}, { HEDDLE_RULES: '{"*":{"onBusy":"fork"}}' })).toEqual({
+    rules: { "*": { onBusy: "fork" } },
+  });
+});
+
 describe("a mistake is told with its place and what was expected", () => {
   test.each<[object, string]>([
+    [
+      { rules: { chat: { onBusy: "wait" } } },
+      'heddle.config.json#/rules/chat/onBusy is "wait": expected one of reject',
+    ],
+    [{ rules: { chat: { colour: 1 } } }, "heddle.config.json#/rules/chat/colour is 1: expected nothing"],
     [{ port: "80" }, 'heddle.config.json#/port is "80": expected a whole number from 0 to 65535.'],
     [{ prot: 80 }, "heddle.config.json#/prot is 80: expected nothing: the settings are port, host, store"],
     [{ host: 5 }, "heddle.config.json#/host is 5: expected a host name or an IP address."],

@@ -3,6 +3,8 @@
  * what a configuration file would hold, and then judged by the same rule. A wrong value is named by its place.
  */
 import { HeddleError } from "../protocol/index.ts";
+import { BUSY_POLICIES, CALL_POLICIES } from "../server/index.ts";
+import type { BusyPolicy } from "../server/index.ts";
 
 /** A kind of setting. */
 export interface Kind<T> {
@@ -134,6 +136,47 @@ export const mounts: Kind<Readonly<Record<string, string>>> = {
   },
 };
 
+/** How posts for an agent are taken; a strategy is for those who serve by themselves. */
+export interface RuleSetting {
+  /** What becomes of a run while another is under way. */
+  readonly onBusy?: BusyPolicy;
+  /** What becomes of a message while calls wait for the client. */
+  readonly onOpenCalls?: (typeof CALL_POLICIES)[number];
+  /** Where new messages behind a shorter list go. */
+  readonly onStale?: "fork" | "append";
+  /** Whether instructions are taken on a thread that exists. */
+  readonly acceptInstructions?: boolean;
+  /** Most messages that the agent is given. */
+  readonly history?: number;
+}
+
+/** Rules by the agent's name, `*` for all; as text, JSON. */
+export const agentRules: Kind<Readonly<Record<string, RuleSetting>>> = {
+  fromText: (given) => {
+    try {
+      return JSON.parse(given);
+    } catch {
+      return given;
+    }
+  },
+  read(place, value) {
+    if (!isRecord(value)) throw wrongValueAt(place, value, "an object of agents and their rules");
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, ruleOf(`${place}/${name}`, each)]));
+  },
+};
+
+function ruleOf(place: string, value: unknown): RuleSetting {
+  if (!isRecord(value)) throw wrongValueAt(place, value, "an object of rules");
+  const members = Object.entries(value).map(([name, each]) => {
+    const known = RULES.get(name);
+    if (known === undefined) {
+      throw wrongValueAt(`${place}/${name}`, each, `nothing: the rules are ${[...RULES.keys()].join(", ")}`);
+    }
+    return [name, known.read(`${place}/${name}`, each)];
+  });
+  return Object.fromEntries(members);
+}
+
 function namedUrl(place: string, pair: unknown): [string, RemoteSetting] {
   const [, name, url] = /^([^=]+)=(.+)$/s.exec(String(pair)) ?? [];
   if (name === undefined || url === undefined) throw wrongValueAt(place, pair, "name=url");
@@ -168,3 +211,11 @@ function httpUrl(place: string, value: unknown): string {
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+const RULES: ReadonlyMap<string, Kind<unknown>> = new Map<string, Kind<unknown>>([
+  ["onBusy", oneOf(BUSY_POLICIES)],
+  ["onOpenCalls", oneOf(CALL_POLICIES)],
+  ["onStale", oneOf(["fork", "append"])],
+  ["acceptInstructions", flag],
+  ["history", count],
+]);

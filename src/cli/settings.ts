@@ -5,6 +5,7 @@
 import { HeddleError } from "../protocol/index.ts";
 import { LOG_LEVELS } from "../server/fastify/index.ts";
 import {
+  agentRules,
   count,
   flag,
   headerName,
@@ -40,6 +41,8 @@ export const SETTINGS = {
   agents: { variable: "HEDDLE_AGENTS", flag: "--agent", kind: remoteAgents },
   /** Paths of their own for agents. */
   mounts: { variable: "HEDDLE_MOUNTS", flag: undefined, kind: mounts },
+  /** How posts for agents are taken. */
+  rules: { variable: "HEDDLE_RULES", flag: undefined, kind: agentRules },
   /** Request headers to pass on to agents that run elsewhere. */
   forwardHeaders: { variable: "HEDDLE_FORWARD_HEADERS", flag: "--forward-header", kind: list(headerName) },
   /** Origins of pages that may call. */

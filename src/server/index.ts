@@ -23,3 +23,4 @@ export type { BroughtThread, Threads, ThreadsRequest } from "./threads.ts";
 export { tokenSum } from "./token-sum.ts";
 export type { TokenSum } from "./token-sum.ts";
 export type { ToolCallState } from "./tool-call-states.ts";
+export type { HistoryRule } from "./shorten-history.ts";

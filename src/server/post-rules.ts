@@ -1,5 +1,6 @@
 /** How posts are taken, where DESIGN 9 leaves a choice: for an agent, and for one request. */
 import type { ReconcileOptions } from "../stream/lineage/index.ts";
+import type { HistoryRule } from "./shorten-history.ts";
 
 /** What becomes of a run that is asked for while another is under way on its branch. */
 export const BUSY_POLICIES = ["reject", "enqueue", "interrupt", "rollback", "fork"] as const;
@@ -17,6 +18,8 @@ export interface PostRules extends ReconcileOptions {
    * goes on where it began; `fork` goes on there too, beside it. Nothing is lost by any of them.
    */
   readonly onBusy?: BusyPolicy | undefined;
+  /** How much of a conversation the agent is given: so many messages, or what a function makes of them. Default: all. */
+  readonly history?: HistoryRule | undefined;
   /** `reject` refuses a message while calls wait (default); `fail` closes them as declined. */
   readonly onOpenCalls?: (typeof CALL_POLICIES)[number] | undefined;
 }

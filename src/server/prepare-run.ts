@@ -17,6 +17,7 @@ import { checkAnswers } from "./check-answers.ts";
 import { judgePost } from "./known-branch.ts";
 import type { Judged } from "./known-branch.ts";
 import type { PostRules } from "./post-rules.ts";
+import { shortenHistory } from "./shorten-history.ts";
 
 /** A run as it is about to begin. */
 export interface RunPlan {
@@ -124,7 +125,7 @@ async function planned(
   const input = {
     ...without,
     ...(answers.resume.length > 0 && { resume: answers.resume }),
-    messages,
+    messages: shortenHistory(messages, rules.history),
     ...(isSpoken && { state: decision.state }),
   };
   const { forwardedProps: _forwardedProps, ...kept } = normaliseInput({ ...rest, messages }, held);
