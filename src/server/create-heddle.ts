@@ -15,6 +15,7 @@ import { checkHealth } from "./check-health.ts";
 import type { Health } from "./check-health.ts";
 import { Errands } from "./errands.ts";
 import { Hubs } from "./hubs.ts";
+import { KeptFolds } from "./kept-folds.ts";
 import type { PostRules } from "./post-rules.ts";
 import { DEFAULT_LIMITS } from "./run-limits.ts";
 import type { RunLimits } from "./run-limits.ts";
@@ -140,7 +141,8 @@ class Server implements Heddle {
     const errands = (this.#errands = new Errands(onTrouble));
     const committer = (this.#committer = new Committer(store, { heartbeatMs, lingerMs, onTrouble }));
     const hubs = (this.#hubs = new Hubs(store, { pollMs, onTrouble }));
-    const parts = { store, committer, hubs, errands, leaseMs, cancelGraceMs, strict, onError, onRepair, onLog };
+    const folds = new KeptFolds(store);
+    const parts = { store, committer, hubs, folds, errands, leaseMs, cancelGraceMs, strict, onError, onRepair, onLog };
     const { rules = {} } = options;
     const rulesOf = (name: string): PostRules => ({ ...rules["*"], ...rules[name] });
     this.#runs = new Runs({ ...parts, limits: limitsOf(options), rulesOf });
