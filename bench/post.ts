@@ -34,19 +34,22 @@ export async function postForText(url: string, body: string): Promise<string> {
   return text;
 }
 
-/** Time from posting to the end of the first event. The rest is read too, and not counted. */
-export async function firstEventMs(url: string, body: string): Promise<number> {
+/** Time from posting to the end of the first event. The rest is read too, and not counted; all of it is the text. */
+export async function firstEvent(url: string, body: string): Promise<{ readonly ms: number; readonly text: string }> {
   const began = performance.now();
   const answer = await post(url, body);
   let ms: number | undefined;
   let tail = "";
-  answer.setEncoding("latin1").on("data", (chunk: string) => {
-    if (ms === undefined && (tail + chunk).includes("\n\n")) ms = performance.now() - began;
-    tail = chunk.slice(-1);
+  const chunks: Buffer[] = [];
+  answer.on("data", (chunk: Buffer) => {
+    chunks.push(chunk);
+    const text = chunk.toString("latin1");
+    if (ms === undefined && (tail + text).includes("\n\n")) ms = performance.now() - began;
+    tail = text.slice(-1);
   });
   await once(answer, "end");
   if (ms === undefined) throw new Error(`${url} answered without an event.`);
-  return ms;
+  return { ms, text: Buffer.concat(chunks).toString() };
 }
 
 /** Time that something took. */

@@ -4,8 +4,8 @@ import { DatabaseSync } from "node:sqlite";
 import { compareTimes } from "./compare.ts";
 import type { Effort, Row, RowPlan } from "./compare.ts";
 import type { Child } from "./child.ts";
-import { firstEventMs } from "./post.ts";
-import { asking, bodyOf, newId, ours } from "./server-runs.ts";
+import { firstEvent } from "./post.ts";
+import { Conversation, asking, bodyOf, newId, ours } from "./server-runs.ts";
 import { history } from "./workloads.ts";
 
 const ORDER = { deltas: 1 };
@@ -16,20 +16,27 @@ const row = (what: string, peer: string, target: number): RowPlan => ({ what, pe
 export async function firstEvents(server: Child, bare: Child, folder: string, effort: Effort): Promise<readonly Row[]> {
   const often = { rounds: effort.rounds, samples: effort.quick ? 5 : 9 };
   const held = history(2000);
-  const known = newId("thread");
-  await firstEventMs(ours(server), bodyOf(known, held, ORDER));
+  const known = new Conversation(held);
+  await known.talk(server, ORDER.deltas);
   const time = async (url: string, body: string): Promise<number> => {
     await server.ask("settled");
-    return firstEventMs(url, body);
+    return (await firstEvent(url, body)).ms;
   };
-  const many = (threadId = newId("thread")): string => bodyOf(threadId, [...held, asking()], ORDER);
+  const many = (): string => bodyOf(newId("thread"), [...held, asking()], ORDER);
+  /** As a client does that has heard all answers: one that has not would begin a branch of its own, with all of it. */
+  const goOn = async (): Promise<number> => {
+    await server.ask("settled");
+    const { ms, text } = await firstEvent(ours(server), known.ask(ORDER.deltas));
+    known.hear(text);
+    return ms;
+  };
   const few = (): string => bodyOf(newId("thread"), [asking()], ORDER);
   const commit = commits(folder, few());
   return [
     await compareTimes(
       row("first event, 2,000 messages posted, held", "bare node:http that parses them", 2),
-      () => time(ours(server), many(known)),
-      () => time(bare.url, many(known)),
+      goOn,
+      () => time(bare.url, many()),
       often,
     ),
     await compareTimes(

@@ -12,7 +12,7 @@ import { Committer, endOf, foldBranch, readAll, settleRun } from "heddle/store";
 import type { Batch, Lease, RunKey, Store } from "heddle/store";
 import { postgresStore } from "heddle/store/postgres";
 import { sqliteStore } from "heddle/store/sqlite";
-import { createPreludeState, stepPrelude } from "heddle/stream";
+import { createPreludeState, prelude, stepPrelude } from "heddle/stream";
 import { realPostgres } from "../test/real-postgres.ts";
 import { cutEvents, packRow } from "../src/store/sql/segment.ts";
 import { comparePerUnit, figure } from "./compare.ts";
@@ -251,7 +251,8 @@ async function makeThread(
     for (const event of [started(key), ...events]) stepPrelude(state, event);
     const [first = "", ...rest] = events.map((event) => JSON.stringify(event));
     await store.append([{ lease, number: 1, events: [first, ...rest], end: endOf(events) }]);
-    await settleRun(store, key, state);
+    const seq = (await store.run(key))?.lastSeq ?? 0;
+    await settleRun(store, key, { snapshot: { runId: key.runId, seq, events: prelude(state) }, compacted: undefined });
     parent = key.runId;
   }
   return key;

@@ -139,7 +139,7 @@ async function intact(): Promise<{ readonly file: string; readonly told: string 
     await writer.write({ type: "STATE_SNAPSHOT", snapshot: { noise: noise(index, 5000) } });
     await writer.write({ type: "RUN_FINISHED", threadId: "t", runId });
     await writer.flush();
-    if (index % 2 === 0) await settleRun(store, { ...THREAD, runId }, writer.state);
+    if (index % 2 === 0) await settleRun(store, { ...THREAD, runId }, writer.written());
     await committer.close();
   }
   await store.updateThread(THREAD, { title: "intact", metadata: { text: noise(9, 6000) } });

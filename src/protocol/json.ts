@@ -27,27 +27,26 @@ export function decodeJson(text: string | Uint8Array, limits: JsonLimits = {}): 
   if (text.length > maxBytes) throw limitExceeded("size of the JSON text", maxBytes, text.length);
   const source = typeof text === "string" ? text : decodeUtf8(text);
   const value = parseJson(source);
-  // A number that no double can hold reads as Infinity, which would be written as null later on.
-  if (HUGE_NUMBER.test(source) && !isFiniteJson(value)) {
-    throw new HeddleError("json-invalid", "A number in the JSON text is larger than a double can hold.", {});
-  }
   // Every level takes two characters, so short text cannot be too deep.
-  if (text.length > 2 * maxDepth && isDeeperThan(value, maxDepth)) {
-    throw limitExceeded("depth of the JSON value", maxDepth, maxDepth + 1);
-  }
+  if (text.length > 2 * maxDepth || HUGE_NUMBER.test(source)) checkValue(value, maxDepth, maxDepth);
   return value;
 }
 
 /** What a text has to hold for a number to become Infinity: a large exponent, or more than 300 digits. */
 const HUGE_NUMBER = /\d[eE]\+?\d{3}|\d{300}/;
 
-function isFiniteJson(root: unknown): boolean {
-  const waiting: unknown[] = [root];
-  for (let value = waiting.pop(); value !== undefined || waiting.length > 0; value = waiting.pop()) {
-    if (typeof value === "number" && !Number.isFinite(value)) return false;
-    if (typeof value === "object" && value !== null) for (const member of Object.values(value)) waiting.push(member);
+/** Refuses what is too deep, and numbers that no double can hold: they read as Infinity, and would be written as null. */
+function checkValue(value: unknown, levels: number, maxDepth: number): void {
+  if (typeof value === "number") {
+    if (Number.isFinite(value)) return;
+    throw new HeddleError("json-invalid", "A number in the JSON text is larger than a double can hold.", {});
   }
-  return true;
+  if (typeof value !== "object" || value === null) return;
+  if (levels === 0) throw limitExceeded("depth of the JSON value", maxDepth, maxDepth + 1);
+  const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  for (const member of members) {
+    if (typeof member === "object" || typeof member === "number") checkValue(member, levels - 1, maxDepth);
+  }
 }
 
 /** Reads and judges one event. Throws `json-invalid`, `limit-exceeded` or `event-invalid`. */
@@ -120,17 +119,6 @@ function decodeUtf8(bytes: Uint8Array): string {
 }
 
 const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
-
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (levels === 0) return true;
-  if (Array.isArray(value)) {
-    for (const item of value) if (isDeeperThan(item, levels - 1)) return true;
-    return false;
-  }
-  for (const item of Object.values(value)) if (isDeeperThan(item, levels - 1)) return true;
-  return false;
-}
 
 /** The error of a limit that was passed. */
 export function limitExceeded(limit: string, allowed: number, actual: number): HeddleError<"limit-exceeded"> {

@@ -11,6 +11,7 @@ import { formatCursor, readCursor } from "../store/index.ts";
 import type { RunInfo, Store, ThreadInfo, ThreadKey } from "../store/index.ts";
 import type { Encoding } from "./encoding.ts";
 import type { Hubs } from "./hubs.ts";
+import type { KeptOpenings } from "./kept-openings.ts";
 import { encodeOpening, openingOf, shownOpening } from "./opening.ts";
 import type { Opening } from "./opening.ts";
 import { showOf, shown } from "./show.ts";
@@ -76,6 +77,7 @@ interface Sight {
   readonly logId: string;
   readonly show: Show;
   readonly opening: Opening | undefined;
+  readonly openings: KeptOpenings;
   readonly viewer: Viewer;
 }
 
@@ -107,7 +109,9 @@ export async function attach(store: Store, hubs: Hubs, key: ThreadKey, options: 
   const path = await pathOf(store, thread, opening?.run ?? run, afterSeq, options);
   const alias = aliasOf(options);
   const show = showOf({ ...options, alias, names: all && runId === undefined });
-  const sight = (): Sight => ({ logId: thread.logId, show, opening, viewer: new Viewer(hubs, thread, path) });
+  const { openings } = hubs;
+  const { logId } = thread;
+  const sight = (): Sight => ({ logId, show, opening, openings, viewer: new Viewer(hubs, thread, path) });
   return {
     finished: runId !== undefined && run?.end !== undefined && opening === undefined && afterSeq >= path.untilSeq,
     reset,
@@ -178,7 +182,7 @@ async function* eventsOf({ logId, show, opening, viewer }: Sight): AsyncGenerato
   const inside = { ...show, current: true };
   if (opening !== undefined) {
     const { seq } = opening;
-    const seen = shownOpening(opening, inside);
+    const seen = await shownOpening(opening, inside);
     for (const [index, { runId, json }] of seen.entries()) {
       const cursor = index === seen.length - 1 ? formatCursor(logId, seq) : undefined;
       yield { seq, cursor, runId, event: JSON.parse(json) };
@@ -196,7 +200,7 @@ async function* eventsOf({ logId, show, opening, viewer }: Sight): AsyncGenerato
 
 /** By hand as the viewer is: one that waits keeps hold of nothing. */
 function framesOf(sight: Sight, encoding: Encoding): AsyncIterableIterator<Uint8Array, undefined> {
-  const { logId, show, viewer } = sight;
+  const { logId, show, openings, viewer } = sight;
   let { opening } = sight;
   return {
     [Symbol.asyncIterator]() {
@@ -204,8 +208,9 @@ function framesOf(sight: Sight, encoding: Encoding): AsyncIterableIterator<Uint8
     },
     async next() {
       if (opening !== undefined) {
-        const bytes = encodeOpening(opening, logId, encoding, show);
+        const told = opening;
         opening = undefined;
+        const bytes = await encodeOpening(told, logId, encoding, show, openings);
         if (bytes.length > 0) return { done: false, value: bytes };
       }
       for (;;) {

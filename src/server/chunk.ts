@@ -7,6 +7,7 @@
 import { formatCursor } from "../store/index.ts";
 import type { StoredEvent } from "../store/index.ts";
 import type { Encoding } from "./encoding.ts";
+import { isDelta } from "./is-delta.ts";
 import { PLAIN, shown } from "./show.ts";
 import type { Show } from "./show.ts";
 import { startsOf } from "./view.ts";
@@ -161,7 +162,7 @@ function endsOf(events: readonly StoredEvent[]): ReadonlySet<string> {
 
 /** Looks for the word before it reads the event: most events are no terminal ones. */
 function isTerminal({ json }: StoredEvent): boolean {
-  if (!json.includes('"RUN_FINISHED"') && !json.includes('"RUN_ERROR"')) return false;
+  if (isDelta(json) || (!json.includes('"RUN_FINISHED"') && !json.includes('"RUN_ERROR"'))) return false;
   const { type }: { readonly type?: unknown } = JSON.parse(json);
   return type === "RUN_FINISHED" || type === "RUN_ERROR";
 }

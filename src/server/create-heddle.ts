@@ -17,6 +17,7 @@ import { checkHealth } from "./check-health.ts";
 import type { Health } from "./check-health.ts";
 import { Errands } from "./errands.ts";
 import { Hubs } from "./hubs.ts";
+import { KeptFolds } from "./kept-folds.ts";
 import { knownThread } from "./known-thread.ts";
 import { LiveLists } from "./live-lists.ts";
 import type { PostRules } from "./post-rules.ts";
@@ -157,7 +158,8 @@ class Server implements Heddle {
     const committer = (this.#committer = new Committer(store, { heartbeatMs, lingerMs, onTrouble }));
     const lists = (this.#lists = new LiveLists(store, { pollMs: LIST_POLL_MS, onTrouble }));
     const hubs = (this.#hubs = new Hubs(store, { pollMs, onTrouble, onWriter: () => lists.look() }));
-    const parts = { store, committer, hubs, errands, leaseMs, cancelGraceMs, strict, onError, onRepair, onLog };
+    const folds = new KeptFolds(store);
+    const parts = { store, committer, hubs, folds, errands, leaseMs, cancelGraceMs, strict, onError, onRepair, onLog };
     const { rules = {} } = options;
     const rulesOf = (name: string): PostRules => ({ ...rules["*"], ...rules[name] });
     const { maxQueuedRuns = 16 } = options;

@@ -6,6 +6,7 @@
 import { HeddleError } from "../protocol/index.ts";
 import type { Store, ThreadInfo, ThreadKey } from "../store/index.ts";
 import { Hub } from "./hub.ts";
+import { KeptOpenings } from "./kept-openings.ts";
 
 /** Options of `Hubs`. */
 export interface HubsOptions {
@@ -28,6 +29,8 @@ interface Place {
 
 /** All hubs of a server. */
 export class Hubs {
+  /** Openings that were encoded before. */
+  readonly openings = new KeptOpenings();
   readonly #store: Store;
   readonly #options: HubsOptions;
   readonly #places = new Map<string, Place>();

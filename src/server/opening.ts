@@ -11,7 +11,8 @@ import { prelude } from "../stream/index.ts";
 import type { PreludeState } from "../stream/index.ts";
 import { FrameWriter } from "./chunk.ts";
 import type { Encoding } from "./encoding.ts";
-import { shown } from "./show.ts";
+import type { KeptOpenings } from "./kept-openings.ts";
+import { shownValue } from "./show.ts";
 import type { Show } from "./show.ts";
 
 /** A prelude at a place of a log. */
@@ -22,15 +23,34 @@ export interface Opening {
   readonly run?: RunInfo;
   /** Everything up to this seq is told by it. */
   readonly seq: number;
+  /** Whether it is the same whenever it is told, and whoever asks. */
+  readonly lasting: boolean;
   /** The events. */
-  readonly events: readonly Event[];
+  readonly tell: () => Promise<readonly Event[]>;
 }
 
 /** The opening at the newest event of a run, for who holds messages of these ids, in this order. */
 export async function openingOf(store: Store, key: RunKey, held: readonly string[] = []): Promise<Opening> {
+  const ended = await store.run(key);
+  if (ended?.settled === true) {
+    const tell = async (): Promise<readonly Event[]> => inOrder(await settledEvents(store, ended), held);
+    return { runId: ended.runId, run: ended, seq: ended.lastSeq, lasting: held.length === 0, tell };
+  }
   const { run, seq, state } = await foldBranch(store, key);
-  return { runId: run.runId, run, seq, events: inOrder(prelude(state), held) };
+  return { runId: run.runId, run, seq, ...toldOnce(inOrder(prelude(state), held)) };
 }
+
+/** A run that is settled has its opening in the log. */
+async function settledEvents(store: Store, run: RunInfo): Promise<readonly Event[]> {
+  const snapshot = await store.snapshot(run, run.lastSeq);
+  if (snapshot?.seq === run.lastSeq) return snapshot.events;
+  return prelude((await foldBranch(store, run, run.lastSeq)).state);
+}
+
+const toldOnce = (events: readonly Event[]): Pick<Opening, "lasting" | "tell"> => ({
+  lasting: false,
+  tell: async () => events,
+});
 
 /** The opening of a run that has just begun: what whoever started it lacks of what was before. */
 export function startingAt(runId: string, seq: number, state: PreludeState, held: readonly Message[]): Opening {
@@ -38,14 +58,9 @@ export function startingAt(runId: string, seq: number, state: PreludeState, held
   // Who holds what does not count here has to hear that there is nothing.
   const isSaid = held.length === 0 || events.some(({ type }) => type === "MESSAGES_SNAPSHOT");
   const told: readonly Event[] = isSaid ? events : events.toSpliced(1, 0, { type: "MESSAGES_SNAPSHOT", messages: [] });
-  return {
-    runId,
-    seq,
-    events: inOrder(
-      told,
-      held.map(({ id }) => id),
-    ),
-  };
+  const ids = held.map(({ id }) => id);
+  // Told now: the state goes on.
+  return { runId, seq, ...toldOnce(inOrder(told, ids)) };
 }
 
 /**
@@ -73,14 +88,34 @@ function inOrder(events: readonly Event[], held: readonly string[]): readonly Ev
 }
 
 /** An opening as somebody sees it. */
-export function shownOpening({ runId, seq, events }: Opening, show: Show): readonly StoredEvent[] {
-  return events.flatMap((event) => shown({ seq, runId, json: JSON.stringify(event) }, show) ?? []);
+export async function shownOpening({ runId, seq, tell }: Opening, show: Show): Promise<readonly StoredEvent[]> {
+  return (await tell()).flatMap((event) => {
+    const value = shownValue(event, runId, show);
+    return value === undefined ? [] : [{ seq, runId, json: JSON.stringify(value) }];
+  });
 }
 
-/** An opening in a form. */
-export function encodeOpening(opening: Opening, logId: string, encoding: Encoding, show: Show): Uint8Array {
+/** An opening in a form, as bytes that may be shared: do not change them. */
+export async function encodeOpening(
+  opening: Opening,
+  logId: string,
+  encoding: Encoding,
+  show: Show,
+  kept: KeptOpenings,
+): Promise<Uint8Array> {
+  const { runId, seq, lasting } = opening;
+  if (!lasting) return encoded(opening, logId, encoding, show);
+  const name = JSON.stringify([logId, runId, seq, show.key]);
+  const known = kept.find(name, encoding);
+  if (known !== undefined) return known;
+  const bytes = await encoded(opening, logId, encoding, show);
+  kept.keep(name, encoding, bytes);
+  return bytes;
+}
+
+async function encoded(opening: Opening, logId: string, encoding: Encoding, show: Show): Promise<Uint8Array> {
   const { seq } = opening;
-  const seen = shownOpening(opening, show);
+  const seen = await shownOpening(opening, show);
   const frames = new FrameWriter();
   for (const [index, event] of seen.entries()) {
     frames.add(encoding.encode(event, index === seen.length - 1 ? formatCursor(logId, seq) : ""));

@@ -7,8 +7,7 @@
  */
 import { HeddleError } from "../protocol/index.ts";
 import type { Event, RunAgentInput, Warning } from "../protocol/index.ts";
-import { foldBranch } from "../store/index.ts";
-import type { Store, ThreadInfo } from "../store/index.ts";
+import type { FoldedBranch, Store, ThreadInfo } from "../store/index.ts";
 import { createPreludeState, view } from "../stream/index.ts";
 import type { PreludeState } from "../stream/index.ts";
 import { normaliseInput, reconcile } from "../stream/lineage/index.ts";
@@ -54,7 +53,7 @@ export type Place = string | typeof ROOT | undefined;
 export const ROOT: unique symbol = Symbol("root");
 
 /**
- * Plans a run. Throws `thread-busy` where the run that it would hang on has not ended, `run-unknown`, `answers-missing` and
+ * Plans a run. `fold` folds the branch of a run for it alone. Throws `thread-busy` where the run that it would hang on has not ended, `run-unknown`, `answers-missing` and
  * `resume-invalid`.
  */
 export async function prepareRun(
@@ -63,6 +62,7 @@ export async function prepareRun(
   posted: RunAgentInput,
   place: Place,
   rules: PostRules,
+  fold: (thread: ThreadInfo, runId: string) => Promise<FoldedBranch>,
   isToStop = false,
 ): Promise<RunPlan | Restore> {
   if (thread === undefined) {
@@ -75,7 +75,7 @@ export async function prepareRun(
     const judged = { reconciled: reconcile(posted, nothing, rules), base: undefined };
     return planned(store, posted, judged, { parentRunId: undefined, kind: undefined }, rules);
   }
-  const folded = await foldBranch(store, { ...thread, runId: parent });
+  const folded = await fold(thread, parent);
   // One that is running may say more before the claim, and the fold would not know.
   if (folded.run.end === undefined && !isToStop) throw busy(thread.threadId, folded.run.runId);
   const judged = await judgePost(store, folded, posted, rules);

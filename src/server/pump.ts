@@ -13,6 +13,7 @@ import { asError } from "./as-error.ts";
 import { checkPatch } from "./check-patch.ts";
 import { detachEvent } from "./detach-event.ts";
 import { InstructionMarker } from "./mark-instructions.ts";
+import { plainDelta } from "./plain-delta.ts";
 import { DEFAULT_LIMITS, EVENTS_PER_TURN, tooMuch } from "./run-limits.ts";
 import type { RunLimits } from "./run-limits.ts";
 
@@ -46,7 +47,7 @@ async function writeAll(writer: RunWriter, events: AsyncIterable<Event>, limits:
   let open = 0;
   const instructions = new InstructionMarker();
   for await (const said of events) {
-    const { value: event } = parseEvent(detachEvent(said, maxEventBytes));
+    const event = plainDelta(said, maxEventBytes) ?? parseEvent(detachEvent(said, maxEventBytes)).value;
     if (event === undefined) continue;
     // The end is not held against a run.
     if (++count > maxEvents && !isTerminal(event)) throw tooMuch("events of a run", maxEvents, count);

@@ -5,13 +5,15 @@
  * is executed here, under a lease; what is asked about it is asked the log, so a run of another process is followed,
  * joined and stopped like one of ours. A branch has one run at a time.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { runAgent } from "../agent/index.ts";
 import type { Agent } from "../agent/index.ts";
 import { HeddleError, METADATA_KEY } from "../protocol/index.ts";
 import type { Event, RunAgentInput, Warning } from "../protocol/index.ts";
 import type { Peer } from "../protocol/dialects/index.ts";
-import { endRun, reap, settleRun } from "../store/index.ts";
-import type { ClaimResult, Committer, RunInfo, RunKey, RunWriter, Store, ThreadKey } from "../store/index.ts";
+import { endRun, foldBranch, reap, settleRun } from "../store/index.ts";
+import type { Begun, ClaimResult, Committer, FoldedBranch, RunInfo, RunKey, RunListener } from "../store/index.ts";
+import type { RunWriter, Store, ThreadInfo, ThreadKey } from "../store/index.ts";
 import { stepPrelude } from "../stream/index.ts";
 import type { PreludeState } from "../stream/index.ts";
 import type { Repair } from "../stream/repair/index.ts";
@@ -23,6 +25,7 @@ import type { Errands } from "./errands.ts";
 import type { Hub } from "./hub.ts";
 import type { Hubs } from "./hubs.ts";
 import { ingesting } from "./ingest.ts";
+import type { KeptFolds } from "./kept-folds.ts";
 import { LiveRuns } from "./live-runs.ts";
 import { meantRun } from "./meant-run.ts";
 import { startingAt } from "./opening.ts";
@@ -94,6 +97,8 @@ export interface RunsParts {
   readonly committer: Committer;
   /** Where what is committed is shown. */
   readonly hubs: Hubs;
+  /** Where folds of branches are kept. */
+  readonly folds: KeptFolds;
   /** What is done on the side. */
   readonly errands: Errands;
   /** How long a lease holds. */
@@ -218,7 +223,10 @@ export class Runs {
       if (onBusy !== "fork") {
         // Who is refused must not have stopped anybody.
         const place = onBusy === "interrupt" ? run.runId : (run.parentRunId ?? ROOT);
-        await prepareRun(store, await store.thread(key), posted, place, { ...rulesOf(agent.name), ...options }, true);
+        const rules = { ...rulesOf(agent.name), ...options };
+        const fold = (thread: ThreadInfo, runId: string): Promise<FoldedBranch> =>
+          foldBranch(store, { ...thread, runId });
+        await prepareRun(store, await store.thread(key), posted, place, rules, fold, true);
         await this.cancel(run);
       }
       return onBusy === "interrupt" ? this.#start(ask) : this.#start({ ...ask, place: run.parentRunId ?? ROOT });
@@ -246,7 +254,7 @@ export class Runs {
   }
 
   async #start({ key: place, agent, posted, options, place: asked, ifQueued }: Ask): Promise<Began> {
-    const { store, rulesOf } = this.#parts;
+    const { store, folds, rulesOf } = this.#parts;
     const thread = await store.thread(place);
     const isRoot = asked === ROOT || options.parent === ROOT;
     const meant = await meantRun(store, place, thread, agent, posted, isRoot);
@@ -254,12 +262,14 @@ export class Runs {
     const { input } = meant;
     const key = { ...place, runId: input.runId };
     const where = asked ?? (options.parent === ROOT ? ROOT : input.parentRunId);
-    const plan = await prepareRun(store, thread, input, where, { ...rulesOf(agent.name), ...options });
+    const rules = { ...rulesOf(agent.name), ...options };
+    const plan = await prepareRun(store, thread, input, where, rules, (...of) => folds.take(...of));
     if ("restore" in plan) return joined(await knownRun(store, place, plan.restore));
     const stop = new AbortController();
     const events = this.#speak({ agent, input }, plan.input, stop.signal);
     const draft = { key, agent, input, stop, options, events };
     const beginning = [placed(await firstOf(events), plan), ...plan.opening] as const;
+    const stateBefore: unknown = plan.kind === "spawn" ? undefined : plan.state.reduce.document;
     for (const event of beginning) stepPrelude(plan.state, event);
     const [first, ...rest] = beginning;
     const jsons = [JSON.stringify(first), ...rest.map((event) => JSON.stringify(event))] as const;
@@ -273,7 +283,7 @@ export class Runs {
     // Before the agent says more: the state is the writer's from here on.
     const { tail } = claim.thread;
     const opening = plan.differs ? startingAt(key.runId, tail, plan.state, posted.messages) : undefined;
-    this.#execute(draft, claim, jsons, plan.state);
+    this.#execute(draft, claim, jsons, plan.state, { events: beginning, lastSeq: tail, stateBefore });
     return { joined: false, queued: undefined, opening, runId: key.runId, warnings: plan.warnings };
   }
 
@@ -311,13 +321,14 @@ export class Runs {
     { lease, thread }: Extract<ClaimResult, { type: "claimed" }>,
     opening: readonly string[],
     state: PreludeState,
+    begun: Begun,
   ): void {
     const { committer, errands, hubs, store } = this.#parts;
     const { key, stop, options } = draft;
     const hub = hubs.write({ ...thread, tail: thread.tail - opening.length });
     hub.push(thread.tail - opening.length + 1, key.runId, opening);
     const watched = this.#stops.watch(key);
-    const writer = committer.writer(lease, state, {
+    const listener: RunListener = {
       committed: (firstSeq, jsons) => {
         watched.committed();
         hub.push(firstSeq, key.runId, jsons);
@@ -325,18 +336,24 @@ export class Runs {
       snapshot: (snapshot) => errands.run(() => store.saveSnapshot(key, snapshot)),
       stopAsked: () => stop.abort(stopped()),
       lost: (error) => stop.abort(error),
-    });
+    };
+    const writer = committer.writer(lease, state, listener, begun);
     const done = this.#run(draft, writer, hub).finally(() => watched.end());
     this.#live.add(key, { stop, done, cancelOnLeave: options.onDisconnect === "cancel" });
   }
 
   /** Runs the agent to its end in the log. Never rejects. */
   async #run(draft: Draft, writer: RunWriter, hub: Hub): Promise<void> {
-    const { errands, hubs, limits, store } = this.#parts;
+    const { errands, folds, hubs, limits, store } = this.#parts;
     const { key, events } = draft;
     try {
+      // Whoever asked for the run is answered first: the agent would be in the way.
+      await nextTurn();
       await pump(writer, events, (error) => this.#report(error, draft), limits);
-      errands.run(() => settleRun(store, key, writer.state));
+      const written = writer.written();
+      // From here on the state is for whoever goes on with the branch.
+      if (written !== undefined) folds.keep(key, hub.logId, written.snapshot.seq, writer.state);
+      errands.run(() => settleRun(store, key, written));
     } catch (error) {
       this.#report(error, draft);
       // Who has the run now ends it. Where nobody has, we do if we can; else it is for whoever finds the lease expired.

@@ -9,6 +9,7 @@ import type { Event, Message } from "../protocol/index.ts";
 import { projectEvent } from "../protocol/dialects/index.ts";
 import type { Peer } from "../protocol/dialects/index.ts";
 import type { StoredEvent } from "../store/index.ts";
+import { isDelta } from "./is-delta.ts";
 import { INSTRUCTION_MARK, isInstruction, isStreamedInstruction } from "./mark-instructions.ts";
 import { withOurs } from "./with-ours.ts";
 
@@ -66,19 +67,25 @@ export const PLAIN: Show = showOf();
 export function shown(event: StoredEvent, show: Show): StoredEvent | undefined {
   if (show.current && !show.names && !mayChange(event, show)) return event;
   const original: Event = JSON.parse(event.json);
+  const value = shownValue(original, event.runId, show);
+  if (value === original) return event;
+  return value === undefined ? undefined : { ...event, json: JSON.stringify(value) };
+}
+
+/** The same for an event that is no text yet: itself where nothing of it changes. */
+export function shownValue(original: Event, runId: string, show: Show): unknown {
   const seen = uncovered(original, show);
   if (seen === undefined) return undefined;
   const called = show.alias === undefined ? seen : renamed(seen, show.alias);
-  const named = show.names ? withOurs(called, { runId: event.runId }) : called;
-  if (show.current) return named === original ? event : { ...event, json: JSON.stringify(named) };
-  const value = projected(named, show.peer);
-  return value === undefined ? undefined : { ...event, json: JSON.stringify(value) };
+  const named = show.names ? withOurs(called, { runId }) : called;
+  return show.current ? named : projected(named, show.peer);
 }
 
 const HIDDEN_WORDS = ['"RAW"', '"rawEvent"', '"role":"system"', '"role":"developer"', INSTRUCTION_MARK] as const;
 
 /** Looks for the words before anything is read: hardly an event has them. */
 function mayChange({ json }: StoredEvent, { raw, peer, alias }: Show): boolean {
+  if (isDelta(json)) return !raw && (json.includes('"rawEvent"') || json.includes(INSTRUCTION_MARK));
   if (alias !== undefined && json.includes('"runId"')) return true;
   if (!raw && HIDDEN_WORDS.some((word) => json.includes(word))) return true;
   return peer.meta !== true && json.includes('"META"');

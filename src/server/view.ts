@@ -4,6 +4,7 @@
  */
 import { METADATA_KEY } from "../protocol/index.ts";
 import type { StoredEvent } from "../store/index.ts";
+import { isDelta } from "./is-delta.ts";
 
 /** Which runs of a thread are seen. */
 export interface Selection {
@@ -48,7 +49,7 @@ export function grown(selection: Selection, { runId, continues }: RunStart): Sel
 /** The starts among events. Looks for the word before it reads an event: most events start nothing. */
 export function startsOf(events: readonly StoredEvent[]): readonly RunStart[] {
   return events.flatMap(({ seq, runId, json }) => {
-    if (!json.includes('"RUN_STARTED"')) return [];
+    if (isDelta(json) || !json.includes('"RUN_STARTED"')) return [];
     const event: { readonly type?: unknown; readonly metadata?: Readonly<Record<string, unknown>> } = JSON.parse(json);
     if (event.type !== "RUN_STARTED") return [];
     return [{ seq, runId, continues: parentIn(event.metadata?.[METADATA_KEY]) }];

@@ -79,6 +79,37 @@ describe("group commit", () => {
     expect(append.mock.calls[1]?.[0].map(({ events }) => events.length)).toEqual([2, 1]);
   });
 
+  test("what is urgent goes at once too where it came while a commit was under way", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { store, append } = watched(async (inner, batches) => {
+      await gate.promise;
+      return inner.append(batches);
+    });
+    const committer = new Committer(store, { lingerMs: 60_000 });
+    const writer = await begin(store, committer, "r1");
+    void writer.write(opened);
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const event of [said("a"), closed, finished("r1")]) void writer.write(event);
+    gate.resolve();
+    await writer.flush();
+    expect(append.mock.calls.map(([batches]) => batches[0]?.events.length)).toEqual([1, 3]);
+  });
+
+  test("what is urgent waits like the rest once there was too much of it", async () => {
+    const { store, append } = watched(straight);
+    const committer = new Committer(store, { lingerMs: 60_000 });
+    const writer = await begin(store, committer, "r1");
+    for (let count = 0; count < 30; count++) {
+      // Asking often earns nothing.
+      for (let often = 0; often < 100; often++) void writer.write({ type: "CUSTOM", name: "x", value: count });
+      void writer.write({ type: "STATE_SNAPSHOT", snapshot: { count } });
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(append.mock.calls.length).toBeLessThanOrEqual(11);
+    await committer.close();
+    expect(await typesIn(store)).toHaveLength(1 + 30 * 101);
+  });
+
   test("a short linger brings it along by itself", async () => {
     const { store } = watched(straight);
     const committer = new Committer(store, { lingerMs: 1 });

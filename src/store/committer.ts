@@ -9,6 +9,7 @@
  */
 import { HeddleError } from "../protocol/index.ts";
 import type { PreludeState } from "../stream/index.ts";
+import type { Begun } from "./run-compaction.ts";
 import { RunWriter } from "./run-writer.ts";
 import type { RunListener } from "./run-writer.ts";
 import type { Appended, Batch, Lease, Store } from "./store.ts";
@@ -46,6 +47,10 @@ export class Committer {
   #busy: Promise<void> | undefined;
   #lastCommitMs = -Infinity;
   #credit = MAX_CREDIT;
+  /** When the credit was counted last. */
+  #creditAtMs = -Infinity;
+  /** Whether something urgent has come since the last commit began. */
+  #urgent = false;
   #backlog = false;
 
   constructor(store: Store, options: CommitterOptions = {}) {
@@ -57,12 +62,16 @@ export class Committer {
     this.#onTrouble = onTrouble;
   }
 
-  /** A writer for a run that was claimed or taken over. `state` has seen everything that the branch holds so far. */
-  writer(lease: Lease, state: PreludeState, listener: RunListener = {}): RunWriter {
-    const writer = new RunWriter(lease, state, listener, {
-      wake: (urgent) => this.#wake(writer, urgent),
+  /**
+   * A writer for a run that was claimed or taken over. `state` has seen everything that the branch holds so far. Of a run
+   * that was claimed, `begun` is what was committed with the claim: then it is compacted on the way.
+   */
+  writer(lease: Lease, state: PreludeState, listener: RunListener = {}, begun?: Begun): RunWriter {
+    const committing = {
+      wake: (urgent: boolean) => this.#wake(writer, urgent),
       done: () => this.#forget(writer),
-    });
+    };
+    const writer: RunWriter = new RunWriter(lease, state, listener, committing, begun);
     this.#writers.add(writer);
     if (this.#beatTimer === undefined) {
       this.#beatTimer = setInterval(() => void this.#beat(), this.#heartbeatMs);
@@ -91,12 +100,25 @@ export class Committer {
 
   #wake(writer: RunWriter, urgent: boolean): void {
     this.#dirty.add(writer);
-    if (this.#busy !== undefined) return;
+    this.#urgent ||= urgent;
+    // What comes while a commit is under way is looked at when that is done.
+    if (this.#busy === undefined) this.#schedule(this.#delayMs());
+  }
+
+  /** How long what is waiting has to wait yet. */
+  #delayMs(): number {
     const now = performance.now();
     const quietMs = now - this.#lastCommitMs;
-    this.#credit = Math.min(MAX_CREDIT, this.#credit + quietMs / this.#lingerMs);
-    const early = urgent && this.#credit >= 1;
-    this.#schedule(early || quietMs >= this.#lingerMs ? 0 : this.#lingerMs - quietMs);
+    this.#refill(now);
+    const early = this.#urgent && this.#credit >= 1;
+    return early ? 0 : Math.max(0, this.#lingerMs - quietMs);
+  }
+
+  /** Credit for one commit comes with every `lingerMs`. */
+  #refill(now: number): void {
+    const earned = (now - this.#creditAtMs) / this.#lingerMs;
+    this.#credit = Math.min(MAX_CREDIT, this.#credit + earned);
+    this.#creditAtMs = now;
   }
 
   #schedule(delayMs: number): void {
@@ -122,14 +144,13 @@ export class Committer {
     if (this.#busy !== undefined) return;
     this.#busy = this.#commit().finally(() => {
       this.#busy = undefined;
-      const restMs = this.#lingerMs - (performance.now() - this.#lastCommitMs);
       // A batch that was full leaves a backlog, which has waited long enough.
-      if (this.#dirty.size > 0) this.#schedule(this.#backlog ? 0 : Math.max(0, restMs));
+      if (this.#dirty.size > 0) this.#schedule(this.#backlog ? 0 : this.#delayMs());
     });
   }
 
   async #commit(): Promise<void> {
-    this.#backlog = false;
+    this.#backlog = this.#urgent = false;
     const taken: { readonly writer: RunWriter; readonly batch: Batch }[] = [];
     for (const writer of this.#dirty) {
       const batch = writer.take();
@@ -138,9 +159,9 @@ export class Committer {
       else this.#backlog = true;
     }
     if (taken.length === 0) return;
-    const now = performance.now();
-    this.#credit = Math.max(0, Math.min(MAX_CREDIT, this.#credit) - 1);
-    this.#lastCommitMs = now;
+    this.#lastCommitMs = performance.now();
+    this.#refill(this.#lastCommitMs);
+    this.#credit = Math.max(0, this.#credit - 1);
     try {
       const answers = await this.#append(taken.map(({ batch }) => batch));
       taken.forEach(({ writer }, index) => answer(writer, answers[index]));

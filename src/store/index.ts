@@ -17,7 +17,8 @@ export type { MemoryStoreOptions } from "./memory-store.ts";
 export { endRun, reap } from "./reap.ts";
 export { ENDINGS, endOf } from "./run-end.ts";
 export type { RunEnd, RunState } from "./run-end.ts";
-export type { RunListener, RunWriter } from "./run-writer.ts";
+export type { Begun } from "./run-compaction.ts";
+export type { RunListener, RunWriter, WrittenRun } from "./run-writer.ts";
 export { settleLeftovers, settleRun } from "./settle-run.ts";
 export { MAX_LINE_BYTES, splitLines } from "./split-lines.ts";
 export type {

@@ -9,9 +9,11 @@ import { HeddleError } from "../protocol/index.ts";
 import type { Event } from "../protocol/index.ts";
 import { prelude, stepPrelude } from "../stream/index.ts";
 import type { PreludeState } from "../stream/index.ts";
+import { RunCompaction } from "./run-compaction.ts";
+import type { Begun } from "./run-compaction.ts";
 import { endOf } from "./run-end.ts";
 import type { RunEnd } from "./run-end.ts";
-import type { Appended, Batch, Lease, Snapshot } from "./store.ts";
+import type { Appended, Batch, CompactedEvent, Lease, Snapshot } from "./store.ts";
 
 /** Told what becomes of a run's events. */
 export interface RunListener {
@@ -23,6 +25,14 @@ export interface RunListener {
   readonly stopAsked?: () => void;
   /** The writer is over before the run is: fenced, or the store failed for good. Told once. */
   readonly lost?: (error: unknown) => void;
+}
+
+/** What a run came to that has ended here. */
+export interface WrittenRun {
+  /** The branch as of its terminal event. */
+  readonly snapshot: Snapshot;
+  /** The run, compacted; undefined where that has to be made of the log. */
+  readonly compacted: readonly CompactedEvent[] | undefined;
 }
 
 /** How a writer calls on its committer. */
@@ -60,6 +70,7 @@ export class RunWriter {
   readonly state: PreludeState;
   readonly #listener: RunListener;
   readonly #committing: Committing;
+  readonly #compaction: RunCompaction | undefined;
   readonly #waiting: string[] = [];
   #waitingChars = 0;
   #underWay: readonly string[] = [];
@@ -73,12 +84,14 @@ export class RunWriter {
   #written = 0;
   #writtenChars = 0;
   #committed = 0;
+  #lastSeq = 0;
   /** Whether the batch with the terminal event has been taken. */
   #sealed = false;
   readonly #flushed: PromiseWithResolvers<void>[] = [];
   readonly #roomFor: PromiseWithResolvers<void>[] = [];
 
-  constructor(lease: Lease, state: PreludeState, listener: RunListener, committing: Committing) {
+  constructor(lease: Lease, state: PreludeState, listener: RunListener, committing: Committing, begun?: Begun) {
+    this.#compaction = begun === undefined ? undefined : new RunCompaction(begun);
     this.lease = lease;
     this.state = state;
     this.#listener = listener;
@@ -106,6 +119,7 @@ export class RunWriter {
     stepPrelude(this.state, event);
     const json = JSON.stringify(event);
     this.#end = endOf([event]) ?? this.#end;
+    this.#compaction?.add(event, json.length);
     this.#waiting.push(json);
     this.#waitingChars += json.length;
     this.#written += 1;
@@ -131,6 +145,17 @@ export class RunWriter {
     const waiting = Promise.withResolvers<void>();
     this.#flushed.push(waiting);
     await waiting.promise;
+  }
+
+  /**
+   * What the run came to, where its end was written and committed here; undefined otherwise. Nothing in it changes when
+   * somebody goes on with the state. Asked once.
+   */
+  written(): WrittenRun | undefined {
+    const isCommitted = this.#waiting.length === 0 && this.#underWay.length === 0 && this.#lastSeq > 0;
+    if (this.#over !== undefined || this.#end === undefined || !isCommitted) return undefined;
+    const snapshot = { runId: this.lease.runId, seq: this.#lastSeq, events: prelude(this.state) };
+    return { snapshot, compacted: this.#compaction?.end() };
   }
 
   #room(): Promise<void> {
@@ -174,6 +199,8 @@ export class RunWriter {
     this.#underWay = [];
     this.#nextBatch += 1;
     this.#committed += events.length;
+    this.#lastSeq = appended.lastSeq;
+    this.#compaction?.committed(events.length, appended.lastSeq);
     this.#listener.committed?.(firstSeq, events);
     if (this.#due !== undefined && this.#due.after <= this.#committed) {
       const seq = appended.lastSeq - (this.#committed - this.#due.after);
@@ -182,7 +209,8 @@ export class RunWriter {
     }
     if (appended.stop) this.stopAsked();
     if (this.#waitingChars <= ROOM_CHARS) for (const waiting of this.#roomFor.splice(0)) waiting.resolve();
-    if (this.#waiting.length > 0) return this.#committing.wake(true);
+    // What is urgent of it has said so when it came.
+    if (this.#waiting.length > 0) return this.#committing.wake(false);
     for (const waiting of this.#flushed.splice(0)) waiting.resolve();
     if (this.#end !== undefined) this.#committing.done();
   }

@@ -1,34 +1,37 @@
 /** What is made of a run once it has ended: a snapshot of its branch, and its compacted form. */
 import type { Event } from "../protocol/index.ts";
 import { compactWithRanges, prelude } from "../stream/index.ts";
-import type { PreludeState } from "../stream/index.ts";
 import { foldBranch, readAll } from "./fold-branch.ts";
 import { unknownRun } from "./memory-thread.ts";
-import type { CompactedEvent, RunInfo, RunKey, Store, StoredEvent } from "./store.ts";
+import type { WrittenRun } from "./run-writer.ts";
+import type { CompactedEvent, RunInfo, RunKey, Snapshot, Store, StoredEvent } from "./store.ts";
 
 /**
- * Settles a run that has ended. `state`, where it is at hand, is the fold of its branch up to its last event. Doing it
- * twice, or in two processes at once, changes nothing; neither does it where the thread is deleted meanwhile.
+ * Settles a run that has ended. What its writer has made of it is taken; the rest is made of the log. Doing it twice, or in
+ * two processes at once, changes nothing; neither does it where the thread is deleted meanwhile.
  */
-export async function settleRun(store: Store, key: RunKey, state?: PreludeState): Promise<void> {
+export async function settleRun(store: Store, key: RunKey, written?: WrittenRun): Promise<void> {
   try {
-    await settle(store, key, state);
+    await settle(store, key, written);
   } catch (error) {
     // What is gone needs no settling; anything else is a failure.
     if ((await store.run(key)) !== undefined) throw error;
   }
 }
 
-async function settle(store: Store, key: RunKey, state: PreludeState | undefined): Promise<void> {
+async function settle(store: Store, key: RunKey, written: WrittenRun | undefined): Promise<void> {
   const run = await store.run(key);
   if (run === undefined) throw unknownRun(key);
   if (run.settled || run.end === undefined) return;
-  const folded = state ?? (await foldBranch(store, key)).state;
-  const snapshot = { runId: run.runId, seq: run.lastSeq, events: prelude(folded) };
-  const stored: StoredEvent[] = [];
-  const range = { afterSeq: run.firstSeq - 1, throughSeq: run.lastSeq, runIds: [run.runId] };
-  for await (const event of readAll(store, key, range)) stored.push(event);
-  await store.settle(key, { snapshot, compacted: compactedOf(stored, await stateBefore(store, run)) });
+  // What was written may have been in a log that is gone, and this one has its name.
+  const known = written?.snapshot.seq === run.lastSeq ? written : undefined;
+  const snapshot = known?.snapshot ?? (await snapshotOf(store, run));
+  await store.settle(key, { snapshot, compacted: known?.compacted ?? (await compactedOf(store, run)) });
+}
+
+async function snapshotOf(store: Store, run: RunInfo): Promise<Snapshot> {
+  const { state } = await foldBranch(store, run);
+  return { runId: run.runId, seq: run.lastSeq, events: prelude(state) };
 }
 
 /** Settles what a crash left unsettled. Returns how many runs. */
@@ -49,7 +52,11 @@ async function stateBefore(store: Store, run: RunInfo): Promise<unknown> {
   return state.reduce.document;
 }
 
-function compactedOf(stored: readonly StoredEvent[], state: unknown): readonly CompactedEvent[] {
+async function compactedOf(store: Store, run: RunInfo): Promise<readonly CompactedEvent[]> {
+  const stored: StoredEvent[] = [];
+  const range = { afterSeq: run.firstSeq - 1, throughSeq: run.lastSeq, runIds: [run.runId] };
+  for await (const event of readAll(store, run, range)) stored.push(event);
+  const state = await stateBefore(store, run);
   const events = stored.map(({ json }): Event => JSON.parse(json));
   const compacted = compactWithRanges(events, { mode: "events", state });
   return compacted.events.map((event, index) => {

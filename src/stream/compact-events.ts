@@ -95,7 +95,8 @@ export function joinEvents(events: readonly Event[], options: JoinOptions = {}):
 /** Events that touch no message. */
 const SPARES_MESSAGES = /^(STATE_|STEP_|CUSTOM|RAW|META$)/;
 
-class Joiner {
+/** Joins events, one after the other. */
+export class Joiner {
   readonly #out: Place[] = [];
   readonly #keepRawEvents: boolean;
   readonly #whole: boolean;
@@ -145,6 +146,7 @@ class Joiner {
     return index;
   }
 
+  /** Takes one expanded event in, which stands at this place of the input. */
   take(event: Event, index: number): void {
     if (event.type === "MESSAGES_SNAPSHOT" && this.#supersede(event, index)) return;
     if (this.#restated !== undefined && !SPARES_MESSAGES.test(event.type)) this.#restated = undefined;
@@ -190,6 +192,7 @@ class Joiner {
     return true;
   }
 
+  /** What came of it. Nothing more may be taken in. */
   end(): Compacted {
     this.#endRun();
     const events: Event[] = [];

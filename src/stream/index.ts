@@ -18,6 +18,7 @@ export type { VerifyState } from "./verify.ts";
 export type { RunStatus, RunView, StepView, SubagentView, ThreadView } from "./view.ts";
 
 export { compact, compactWithRanges } from "./compact.ts";
+export { Compaction } from "./compaction.ts";
 export type { Compacted } from "./compact-events.ts";
 export type { CompactOptions } from "./compact.ts";
 export { createPreludeState, prelude, stepPrelude } from "./prelude.ts";

@@ -4,7 +4,7 @@ import { HeddleError } from "../../src/protocol/index.ts";
 import type { LineageKind } from "../../src/stream/lineage/index.ts";
 import { createPreludeState, prelude, stepPrelude } from "../../src/stream/index.ts";
 import { foldBranch, settleRun } from "../../src/store/index.ts";
-import type { ClaimResult, Committer, RunKey, Store } from "../../src/store/index.ts";
+import type { ClaimResult, Committer, RunKey, RunListener, Store } from "../../src/store/index.ts";
 import type { Random } from "../../src/testing/store-contract/random.ts";
 import { scriptOf } from "./run-script.ts";
 
@@ -44,6 +44,7 @@ export async function writeRun(writing: Writing): Promise<Written> {
   const [started, ...rest] = scriptOf(key);
   const hangs = parentRunId !== undefined && kind !== "spawn";
   const state = hangs ? (await foldBranch(store, { ...key, runId: parentRunId })).state : createPreludeState();
+  const stateBefore: unknown = state.reduce.document;
   stepPrelude(state, started);
   const first = JSON.stringify(started);
   const claimed = await store.claim({ ...key, agent: "weaver", parentRunId, kind, leaseMs, events: [first] });
@@ -51,12 +52,13 @@ export async function writeRun(writing: Writing): Promise<Written> {
   acked({ threadId, runId, firstSeq: claimed.thread.tail, events: [first] });
 
   let lastSeq = claimed.thread.tail;
-  const writer = committer.writer(claimed.lease, state, {
+  const listener: RunListener = {
     committed: (firstSeq, events) => {
       lastSeq = firstSeq + events.length - 1;
       acked({ threadId, runId, firstSeq, events });
     },
-  });
+  };
+  const writer = committer.writer(claimed.lease, state, listener, { events: [started], lastSeq, stateBefore });
   try {
     for (const event of rest) {
       await pace();
@@ -72,7 +74,7 @@ export async function writeRun(writing: Writing): Promise<Written> {
     if (!writer.over) throw error;
     return { type: "lost", error };
   }
-  await unlessAway(settleRun(store, key, state));
+  await unlessAway(settleRun(store, key, writer.written()));
   return { type: "written" };
 }
 

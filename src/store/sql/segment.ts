@@ -115,6 +115,10 @@ export function cutEvents(events: readonly string[]): readonly Cut[] {
   return cuts;
 }
 
+/** Rows of events that stay as they are, while somebody waits for them. */
+export const packAtOnce = (events: readonly string[]): readonly Segment[] =>
+  cutEvents(events).map(({ text, count }) => ({ ...packBytes(Buffer.from(text), QUICKLY), count, loose: false }));
+
 /** Rows of events that stay as they are, however small: taken time over. */
 export const packEvents = (events: readonly string[]): readonly Segment[] =>
   cutEvents(events).map(({ text, count }) => ({ ...pack(text), count, loose: false }));

@@ -7,7 +7,7 @@ import type { AnnotateRequest, Annotated, Beat, ClaimRequest, ClaimResult, Lease
 import type { TakeOverRequest, ThreadInfo, ThreadKey, ThreadPatch } from "../index.ts";
 import { mintLogId } from "../cursor.ts";
 import { unknownRun, unknownThread } from "../memory-thread.ts";
-import { packEvents } from "./segment.ts";
+import { packAtOnce } from "./segment.ts";
 import type { Segment } from "./segment.ts";
 import { RUN_COLUMNS, THREAD_COLUMNS, leaseOf, readRef, refIn, runOf, threadOf } from "./sql-rows.ts";
 import type { RunRef } from "./sql-rows.ts";
@@ -87,7 +87,7 @@ export async function claim(sql: Sql, dialect: Dialect, request: ClaimRequest): 
   const row = { tenant, thread: id, ...about, ...place, ...span, ...lease };
   const [made] = await insertInto(sql, dialect, "runs", row, "RETURNING id");
   const run = made === undefined ? 0 : numberIn(made, "id");
-  await insertSegments(sql, dialect, { tenant, thread: id, run }, firstSeq, packEvents(events));
+  await insertSegments(sql, dialect, { tenant, thread: id, run }, firstSeq, packAtOnce(events));
   const newHead = kind === "spawn" ? head : runId;
   await sql.all(`UPDATE ${schema}.threads SET tail = $3, updated_ms = $4, head = $5 WHERE tenant = $1 AND id = $2`, [
     tenant,
@@ -112,7 +112,7 @@ export async function annotate(sql: Sql, dialect: Dialect, request: AnnotateRequ
   const [tenant, id, tail] = [numberIn(thread, "tenant_id"), numberIn(thread, "thread_id"), numberIn(thread, "tail")];
   const [run] = await sql.all(runBy(dialect), [tenant, id, request.runId]);
   if (run === undefined) throw unknownRun(request);
-  await insertSegments(sql, dialect, refIn(run), tail + 1, packEvents(request.events));
+  await insertSegments(sql, dialect, refIn(run), tail + 1, packAtOnce(request.events));
   const lastSeq = tail + request.events.length;
   await sql.all(`UPDATE ${dialect.schema}.threads SET tail = $3 WHERE tenant = $1 AND id = $2`, [tenant, id, lastSeq]);
   return { firstSeq: tail + 1, lastSeq };

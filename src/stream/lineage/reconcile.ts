@@ -124,8 +124,8 @@ export function reconcile(
     kept.filter(test).map(({ message }) => message);
   const hasCall = (id: string): boolean => !isFork || kept.some(({ message }) => callsOf(message).includes(id));
   const { taken, dropped } = settle(posted, keep, hasCall);
-  const added = [...keptIf((message) => runIndex(message) >= fork), ...taken];
-  const messages = [...keptIf((message) => runIndex(message) < fork), ...added];
+  const added = isFork ? [...keptIf((message) => runIndex(message) >= fork), ...taken] : taken;
+  const messages = [...keptIf((message) => !isFork || runIndex(message) < fork), ...added];
   return {
     ...(verdict === "edit" || verdict === "regenerate" ? { verdict, forkAt: runs[fork - 1]?.runId } : { verdict }),
     keep,
