@@ -74,7 +74,7 @@ function openBranch({ run, state }: FoldedBranch): KnownBranch {
   const { document } = state.reduce;
   const { runId, end } = run;
   return {
-    runs: [{ runId, ended: end !== undefined }],
+    runs: [{ runId, ended: true }],
     messages: messages.map((message) => ({ message, runId })),
     pendingToolCallIds: unansweredCalls(messages),
     interrupts: end?.interrupts ?? [],

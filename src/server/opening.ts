@@ -54,13 +54,9 @@ const toldOnce = (events: readonly Event[]): Pick<Opening, "lasting" | "tell"> =
 
 /** The opening of a run that has just begun: what whoever started it lacks of what was before. */
 export function startingAt(runId: string, seq: number, state: PreludeState, held: readonly Message[]): Opening {
-  const events = prelude(state);
-  // Who holds what does not count here has to hear that there is nothing.
-  const isSaid = held.length === 0 || events.some(({ type }) => type === "MESSAGES_SNAPSHOT");
-  const told: readonly Event[] = isSaid ? events : events.toSpliced(1, 0, { type: "MESSAGES_SNAPSHOT", messages: [] });
   const ids = held.map(({ id }) => id);
   // Told now: the state goes on.
-  return { runId, seq, ...toldOnce(inOrder(told, ids)) };
+  return { runId, seq, ...toldOnce(inOrder(prelude(state), ids)) };
 }
 
 /**
@@ -71,7 +67,10 @@ export function startingAt(runId: string, seq: number, state: PreludeState, held
 function inOrder(events: readonly Event[], held: readonly string[]): readonly Event[] {
   const place = events.findLastIndex(({ type }) => type === "MESSAGES_SNAPSHOT");
   const snapshot = events[place];
-  if (snapshot?.type !== "MESSAGES_SNAPSHOT") return events;
+  if (snapshot?.type !== "MESSAGES_SNAPSHOT") {
+    // Who holds what does not count here has to hear that there is nothing.
+    return held.length === 0 ? events : events.toSpliced(1, 0, { type: "MESSAGES_SNAPSHOT", messages: [] });
+  }
   // Activities are never posted.
   const ids = snapshot.messages.filter(({ role }) => role !== "activity").map(({ id }) => id);
   const [ours, theirs] = [new Set(ids), new Set(held)];

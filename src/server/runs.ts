@@ -226,7 +226,8 @@ export class Runs {
         const rules = { ...rulesOf(agent.name), ...options };
         const fold = (thread: ThreadInfo, runId: string): Promise<FoldedBranch> =>
           foldBranch(store, { ...thread, runId });
-        await prepareRun(store, await store.thread(key), posted, place, rules, fold, true);
+        const plan = await prepareRun(store, await store.thread(key), posted, place, rules, fold, true);
+        if ("restore" in plan) return joined(await knownRun(store, key, plan.restore));
         await this.cancel(run);
       }
       return onBusy === "interrupt" ? this.#start(ask) : this.#start({ ...ask, place: run.parentRunId ?? ROOT });
