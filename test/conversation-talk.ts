@@ -159,20 +159,27 @@ export class Talk implements Scene {
     }
   }
 
-  /** Posts a message while the server is being killed, on a thread that waits for nothing. Nobody reads the answer. */
-  async postInto(script: Script, kill: () => Promise<void>): Promise<void> {
+  /**
+   * Posts a message while the server is about to be killed, on a thread that waits for nothing. `begun` is told when the
+   * server has answered; nobody takes in what it says.
+   */
+  async postInto(script: Script, begun: () => void): Promise<void> {
     const number = this.next();
     const messages: Message[] = [{ id: `${this.threadId}u${number}`, role: "user", content: "in the last moment" }];
     const post: Post = { runId: `${this.threadId}r${number}`, messages };
     const meaning = this.model.judge(post);
-    if (meaning.does !== "start" || meaning.start.declined.length > 0) return kill();
+    if (meaning.does !== "start" || meaning.start.declined.length > 0)
+      throw new Error("the thread waits for something");
     this.#flying = { start: meaning.start, script };
     this.story.push(`posts ${post.runId} into the kill`);
-    const asked = this.#ask(post, script).then(
-      (response) => new Answer(response).over,
-      () => false,
-    );
-    await Promise.all([asked, kill()]);
+    try {
+      const response = await this.#ask(post, script);
+      begun();
+      await new Answer(response).over;
+    } catch {
+      // Cut before the answer: the log tells whether the run began.
+      begun();
+    }
   }
 
   /** What became of the post into the kill: as far as the log has it. */
