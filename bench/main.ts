@@ -8,6 +8,7 @@ import { agentRows } from "./agent.ts";
 import { FULL, QUICK, isMeasured, reaches } from "./compare.ts";
 import type { Effort, Row } from "./compare.ts";
 import { draw } from "./draw.ts";
+import { historyRows } from "./history.ts";
 import { protocolRows } from "./protocol.ts";
 import { serverRows } from "./server.ts";
 import { storeRows } from "./store.ts";
@@ -15,6 +16,7 @@ import { streamRows } from "./stream.ts";
 
 const SUITES: Readonly<Record<string, (effort: Effort) => readonly Row[] | Promise<readonly Row[]>>> = {
   agent: agentRows,
+  history: historyRows,
   protocol: protocolRows,
   server: serverRows,
   store: storeRows,

@@ -5,10 +5,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Progress } from "../src/cli/progress.ts";
 import { Child } from "./child.ts";
 import type { Effort, Row } from "./compare.ts";
 import { startPeer } from "./copilotkit-peer.ts";
+import { inTurn } from "./in-turn.ts";
 import { firstEvents } from "./server-first.ts";
 import { hundredthRun, openingThread, wholeRuns } from "./server-runs.ts";
 import { manyViewers, stalledViewers } from "./server-viewers.ts";
@@ -36,19 +36,4 @@ export async function serverRows(effort: Effort): Promise<readonly Row[]> {
     await Promise.all([peer, memory, sqlite, bare].map((child) => child?.stop()));
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** Measures one after the other, and shows how far it is. */
-async function inTurn(parts: readonly (() => Promise<Row | readonly Row[]>)[]): Promise<readonly Row[]> {
-  const progress = new Progress();
-  const rows: Row[] = [];
-  try {
-    for (const [index, part] of parts.entries()) {
-      progress.show(`${index + 1} of ${parts.length} measurements`, index, parts.length);
-      rows.push(...[await part()].flat());
-    }
-  } finally {
-    progress.end();
-  }
-  return rows;
 }
