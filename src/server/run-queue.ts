@@ -4,7 +4,7 @@
  */
 import { HeddleError } from "../protocol/index.ts";
 import type { RunAgentInput } from "../protocol/index.ts";
-import type { QueuedRun, Store, ThreadKey } from "../store/index.ts";
+import type { QueuedRun, RunInfo, RunKey, Store, ThreadKey } from "../store/index.ts";
 
 /** Begins a run that waits. Throws `thread-busy` where it has to wait on. */
 export type BeginQueued = (key: ThreadKey, queued: QueuedRun, posted: RunAgentInput) => Promise<void>;
@@ -41,6 +41,13 @@ export class RunQueue {
     throw new HeddleError("queue-full", message, { threadId, limit });
   }
 
+  /** Takes a run out, and says how it stands then; undefined where it does not wait. */
+  async remove(key: RunKey): Promise<RunInfo | undefined> {
+    const { store } = this.#parts;
+    const queued = (await store.queue(key)).find(({ runId }) => runId === key.runId);
+    return queued !== undefined && (await store.unqueue(key)) ? neverBegan(key, queued) : undefined;
+  }
+
   /** Begins the next run of a thread, if it can. */
   async next(key: ThreadKey): Promise<void> {
     const [first] = await this.#parts.store.queue(key);
@@ -66,3 +73,21 @@ export class RunQueue {
     }
   }
 }
+
+/** A run that was stopped while it waited: the log knows nothing of it. */
+const neverBegan = (key: RunKey, { agent, principal, parentRunId, queuedAtMs }: QueuedRun): RunInfo => ({
+  tenant: key.tenant,
+  threadId: key.threadId,
+  runId: key.runId,
+  agent,
+  parentRunId,
+  kind: undefined,
+  status: "cancelled",
+  firstSeq: 0,
+  lastSeq: 0,
+  principal,
+  startedAtMs: queuedAtMs,
+  endedAtMs: Date.now(),
+  end: { status: "cancelled", interrupts: [], pendingToolCallIds: [] },
+  settled: true,
+});
