@@ -11,6 +11,7 @@ import { formatCursor, readCursor } from "../store/index.ts";
 import type { RunInfo, Store, ThreadInfo, ThreadKey } from "../store/index.ts";
 import type { Encoding } from "./encoding.ts";
 import type { Hubs } from "./hubs.ts";
+import { knownThread } from "./known-thread.ts";
 import type { KeptOpenings } from "./kept-openings.ts";
 import { encodeOpening, openingOf, shownOpening } from "./opening.ts";
 import type { Opening } from "./opening.ts";
@@ -94,8 +95,7 @@ export const NOTHING: Attachment = {
  * `cursor-trimmed` where what is asked for is not all there any more and no prelude is wanted.
  */
 export async function attach(store: Store, hubs: Hubs, key: ThreadKey, options: AttachOptions): Promise<Attachment> {
-  const thread = await store.thread(key);
-  if (thread === undefined) throw unknownThread(key);
+  const thread = await knownThread(store, key);
   const { runId, head = thread.head, all = false, onGap = "reset" } = options;
   const tip = runId ?? (all ? undefined : head);
   const run = tip === undefined ? undefined : await knownRun(store, key, tip);
@@ -234,8 +234,4 @@ export async function knownRun(store: Store, key: ThreadKey, runId: string): Pro
   const run = await store.run({ ...key, runId });
   if (run !== undefined) return run;
   throw new HeddleError("run-unknown", "The thread has no such run.", { threadId: key.threadId, runId });
-}
-
-function unknownThread({ threadId }: ThreadKey): HeddleError {
-  return new HeddleError("thread-unknown", "There is no such thread: it begins with its first run.", { threadId });
 }

@@ -8,7 +8,7 @@ import type { Agent } from "../agent/index.ts";
 import { HeddleError } from "../protocol/index.ts";
 import type { AgentCapabilities } from "../protocol/index.ts";
 import { Committer, memoryStore, settleLeftovers } from "../store/index.ts";
-import type { RunInfo, Store, ThreadKey } from "../store/index.ts";
+import type { QueuedRun, RunInfo, Store, ThreadKey } from "../store/index.ts";
 import { NOTHING, attach, knownRun } from "./attach.ts";
 import type { AttachOptions, Attachment } from "./attach.ts";
 import { attachLater } from "./attach-later.ts";
@@ -109,6 +109,8 @@ export interface Heddle {
   connect(agentName: string, body: unknown, options?: ConnectOptions): Promise<Attachment>;
   /** Stops a run wherever it is executed, and answers how it ended; one that has ended stays as it is. */
   cancel(threadId: string, runId: string): Promise<RunInfo>;
+  /** A run that waits for its turn; undefined where it does not. */
+  waiting(threadId: string, runId: string): Promise<QueuedRun | undefined>;
   /** What is known of a run. Throws `thread-unknown` and `run-unknown`. */
   run(threadId: string, runId: string): Promise<RunInfo>;
   /** What an agent can do here, in AG-UI's shape. Throws `agent-unknown`. */
@@ -253,6 +255,11 @@ class Server implements Heddle {
     await this.open();
     await knownThread(this.#store, keyOf(threadId));
     return this.#runs.cancel({ ...keyOf(threadId), runId });
+  }
+
+  async waiting(threadId: string, runId: string): Promise<QueuedRun | undefined> {
+    await this.open();
+    return (await this.#store.queue(keyOf(threadId))).find((queued) => queued.runId === runId);
   }
 
   async run(threadId: string, runId: string): Promise<RunInfo> {

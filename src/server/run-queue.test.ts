@@ -57,7 +57,7 @@ describe("HTTP-HIS-6: runs that wait", () => {
     await heddle.start("test", bodyOf("r1"));
     await heddle.start("test", bodyOf("r2"));
     const followed = collect(heddle, { runId: "r2", queued: true });
-    expect(await heddle.cancel("t1", "r2")).toMatchObject({ status: "cancelled", runId: "r2" });
+    expect(await heddle.cancel("t1", "r2")).toMatchObject({ status: "cancelled", runId: "r2", agent: "test" });
     await expect(followed).rejects.toMatchObject({ code: "run-unknown" });
     open();
     await runToEnd(heddle, bodyOf("r1"));

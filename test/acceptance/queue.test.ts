@@ -28,6 +28,7 @@ test("Queue. A message sent mid-run is queued, steered or rejected as configured
   const waiting = ["r2", "r3"].map((runId) => postRun(first.url, "patient", body(runId)));
   await expect.poll(async () => (await details(first.url)).queue.length).toBe(2);
   expect((await details(first.url)).queue).toMatchObject([{ runId: "r2" }, { runId: "r3" }]);
+  expect(await runState(first.url, "t1", "r2")).toMatchObject({ status: "queued", agent: "patient" });
   const rejected = await postRun(`${first.url}`, "patient?on_busy=reject", body("r4"));
   expect(rejected.status).toBe(409);
 

@@ -1,11 +1,11 @@
 /** A run as clients see it. Who started it is not theirs to know. */
 import type { JsonSchema } from "../../protocol/schema.ts";
-import type { RunInfo } from "../../store/index.ts";
+import type { QueuedRun, RunInfo } from "../../store/index.ts";
 
 /** How a run stands, in one word. */
 export const RUN_STATUS = {
   type: "string",
-  enum: ["running", "finished", "interrupted", "cancelled", "failed"],
+  enum: ["queued", "running", "finished", "interrupted", "cancelled", "failed"],
 } as const satisfies JsonSchema;
 
 /** What is told of a run wherever it stands. */
@@ -26,10 +26,11 @@ export const RUN_FIELDS = {
 /** What a run looks like. */
 export const RUN_SCHEMA: JsonSchema = {
   type: "object",
-  required: ["threadId", "runId", "agent", "status", "startedAt"],
+  required: ["threadId", "runId", "agent", "status"],
   properties: {
     threadId: { type: "string" },
     ...RUN_FIELDS,
+    queuedAt: { type: "string", format: "date-time" },
     usage: { type: "array", items: { $ref: "#/components/schemas/TokenUsage" } },
   },
 };
@@ -42,6 +43,15 @@ export const timesOf = (startedAtMs: number | undefined, endedAtMs: number | und
   startedAt: startedAtMs === undefined ? undefined : momentOf(startedAtMs),
   endedAt: endedAtMs === undefined ? undefined : momentOf(endedAtMs),
   durationMs: startedAtMs === undefined || endedAtMs === undefined ? undefined : endedAtMs - startedAtMs,
+});
+
+/** A run that waits for its turn. */
+export const describeWaiting = (threadId: string, { runId, agent, queuedAtMs }: QueuedRun): object => ({
+  threadId,
+  runId,
+  agent,
+  status: "queued",
+  queuedAt: momentOf(queuedAtMs),
 });
 
 /** How a run stands. */

@@ -6,7 +6,7 @@ import type { StartOptions } from "../index.ts";
 import { jsonAnswer } from "./answer.ts";
 import type { Answer } from "./answer.ts";
 import { SHOW_PARAMETERS, askedShow } from "./asked-show.ts";
-import { RUN_SCHEMA, describeRun } from "./describe-run.ts";
+import { RUN_SCHEMA, describeRun, describeWaiting } from "./describe-run.ts";
 import { eventsAnswer, runForm } from "./forms.ts";
 import { withForwardedHeaders } from "./forwarded-headers.ts";
 import { choice, text } from "./parameter.ts";
@@ -132,8 +132,11 @@ const show: Route = {
   summary: "How a run stands: status, lineage, times, usage, and what it left open.",
   answers: { 200: { description: "How the run stands.", content: { "application/json": RUN_SCHEMA } } },
   errors: ["run-unknown", "thread-unknown"],
-  answer: async ({ heddle }, { path }) =>
-    jsonAnswer(describeRun(await heddle.run(path["thread"] ?? "", path["run"] ?? ""))),
+  async answer({ heddle }, { path: { thread = "", run = "" } }) {
+    const waiting = await heddle.waiting(thread, run);
+    if (waiting !== undefined) return jsonAnswer(describeWaiting(thread, waiting));
+    return jsonAnswer(describeRun(await heddle.run(thread, run)));
+  },
 };
 
 const cancel: Route = {
