@@ -86,7 +86,7 @@ function play(script: Script, run: Run, index: number): void {
   const { opening, closing, ending } = run;
   script.runId = `run${index + 1}`;
   for (const tracked of [script.open, script.steps, script.subagents, script.lanes]) tracked.clear();
-  for (const tracked of [script.tagged, script.pending, script.begun, script.settled]) tracked.clear();
+  for (const tracked of [script.tagged, script.pending, script.begun, script.settled, script.dropped]) tracked.clear();
   const failure = { type: "RUN_ERROR", message: "no", ...given("code", closing.by > 3 ? "x" : undefined) } as const;
   if (ending === "failed first") {
     if (script.events.at(-1)?.type !== "RUN_ERROR") script.emit({ ...failure, ...script.common(closing) });

@@ -12,7 +12,15 @@ import { Subject, from, lastValueFrom, scan } from "rxjs";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import type { Event } from "../src/protocol/index.ts";
 import { HeddleError } from "../src/protocol/index.ts";
-import { createExpandState, createVerifyState, expand, reduceAll, verify, verifyEnd } from "../src/stream/index.ts";
+import {
+  applyPatch,
+  createExpandState,
+  createVerifyState,
+  expand,
+  reduceAll,
+  verify,
+  verifyEnd,
+} from "../src/stream/index.ts";
 import { arbitrarySoup, arbitraryStream } from "./arbitrary-stream.ts";
 import { DIFFERENCES } from "./differential-stream-differences.ts";
 import type { Difference } from "./differential-stream-differences.ts";
@@ -72,7 +80,10 @@ function judgeTheirs(events: readonly Event[]): Verdict {
 /** The state that a stream starts from: what the first input says, until an event says otherwise. */
 function baseline(events: readonly Event[]): unknown {
   const first = events.find(
-    ({ type, ...rest }) => type.startsWith("STATE_") || ("input" in rest && rest.input?.state !== undefined),
+    (event) =>
+      event.type === "STATE_SNAPSHOT" ||
+      (event.type === "STATE_DELTA" && event.delta.length > 0 && applyPatch({}, event.delta).ok) ||
+      (event.type === "RUN_STARTED" && event.input?.state !== undefined),
   );
   return first?.type === "RUN_STARTED" ? first.input?.state : {};
 }

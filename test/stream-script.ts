@@ -97,6 +97,8 @@ export class Script {
   readonly begun = new Set<string>();
   /** Calls that the run has answered. */
   readonly settled = new Set<string>();
+  /** Activities that the run has shown and a snapshot has dropped: whoever showed them owns their ids to its end. */
+  readonly dropped = new Set<string>();
   /** Open chunk streams by lane. */
   readonly lanes = new Map<Owner, { readonly kind: ItemKind; readonly id: string }>();
 
@@ -398,7 +400,7 @@ export const MOVES = {
       script.emit({ type: "ACTIVITY_DELTA", messageId: id, activityType, patch, ...script.common(move, owner) });
       return;
     }
-    const keeps = (move.how & 32) === 32;
+    const keeps = (move.how & 32) === 32 && !script.dropped.has(id);
     const owner = keeps && held !== undefined ? held.owner : script.owner(move);
     const content = pick<Doc>([{}, { a: 1 }, { list: [1], b: "x" }], move.by);
     if (script.isSilenced(owner)) return;
@@ -417,7 +419,11 @@ export const MOVES = {
     if (move.at === 2 && first !== undefined) {
       const [id, { owner, content }] = first;
       messages.unshift({ id, role: "activity", activityType: "PLAN", content, ...given("subagentRunId", owner) });
-      for (const other of script.activities.keys()) if (other !== id) script.activities.delete(other);
+      for (const other of script.activities.keys()) {
+        if (other === id) continue;
+        script.activities.delete(other);
+        script.dropped.add(other);
+      }
     }
     script.emit({ type: "MESSAGES_SNAPSHOT", messages, ...script.common(move) });
   },

@@ -32,9 +32,11 @@ async function openSidebar(url: string) {
     else threads.delete(change.threadId);
     for (const look of waiting) look();
   };
-  void (async () => {
+  // It is read until the server goes, which ends it as it likes.
+  const reading = (async () => {
     for await (const { data } of events ?? []) take(JSON.parse(data));
   })();
+  reading.catch(() => undefined);
   /** Resolves when it shows these titles. */
   const shows = (wanted: Readonly<Record<string, string | undefined>>): Promise<void> =>
     new Promise((resolve) => {
