@@ -31,6 +31,14 @@ export const ERRORS = {
   "cursor-invalid": { status: 400 },
   /** The request names a host that is not ours, or comes from a page that may not call. */
   "origin-refused": { status: 403 },
+  /** The request does not say who asks, or what it says does not hold: no token, a wrong one, or one that has expired. */
+  unauthenticated: { status: 401 },
+  /** Whoever asks may see this, but has not the role that doing it takes. */
+  "role-missing": { status: 403 },
+  /** Too many requests in too short a time. */
+  "rate-limited": { status: 429, retryable: true },
+  /** Whoever asks has as many runs under way as they may. */
+  "runs-full": { status: 429, retryable: true },
   /** Nothing answers this method and path. */
   "route-unknown": { status: 404 },
   /** No agent of this name is served here. */
@@ -166,6 +174,10 @@ export interface ErrorDetails {
   readonly "limit-exceeded": { readonly limit: string; readonly allowed: number; readonly actual: number };
   /** Which cursor, and why it is refused. */
   readonly "cursor-invalid": { readonly cursor: string; readonly reason: "malformed" | "foreign" | "ahead" };
+  /** The role that is needed. */
+  readonly "role-missing": { readonly role: string };
+  /** What is counted, and when to try again. */
+  readonly "rate-limited": { readonly limit: string; readonly retryAfterMs: number };
   /** Which line, and what is wrong with it. */
   readonly "import-invalid": { readonly line: number; readonly problem: string };
   /** Which setting (a flag, a variable or an option), what belongs there, and what was found. */

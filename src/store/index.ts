@@ -49,9 +49,11 @@ export type {
   ThreadKey,
   ThreadPage,
   ThreadPatch,
+  ThreadRole,
   ToolCallClaim,
   ToolCallRequest,
   Trimmed,
   WaitingRun,
   Watcher,
 } from "./store.ts";
+export { THREAD_ROLES } from "./store.ts";

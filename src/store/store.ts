@@ -293,6 +293,12 @@ export interface StoredEvent {
   readonly json: string;
 }
 
+/** What somebody may do with a thread, the least first. */
+export const THREAD_ROLES = ["observer", "collaborator", "owner"] as const;
+
+/** What somebody may do with a thread: watch it, write to it, or everything. */
+export type ThreadRole = (typeof THREAD_ROLES)[number];
+
 /** Which part of a log to read. */
 export interface ReadRequest {
   /** Seq of the last event that is known. Default 0. */
