@@ -12,6 +12,7 @@ import type { RunInfo, Store, ThreadInfo, ThreadKey } from "../store/index.ts";
 import type { Encoding } from "./encoding.ts";
 import type { Hubs } from "./hubs.ts";
 import { knownThread } from "./known-thread.ts";
+import type { Guard } from "./live-access.ts";
 import type { KeptOpenings } from "./kept-openings.ts";
 import { encodeOpening, openingOf, shownOpening } from "./opening.ts";
 import type { Opening } from "./opening.ts";
@@ -94,7 +95,13 @@ export const NOTHING: Attachment = {
  * Checks thread, cursor and run, and opens the loop. Throws `thread-unknown`, `run-unknown`, `cursor-invalid`, and
  * `cursor-trimmed` where what is asked for is not all there any more and no prelude is wanted.
  */
-export async function attach(store: Store, hubs: Hubs, key: ThreadKey, options: AttachOptions): Promise<Attachment> {
+export async function attach(
+  store: Store,
+  hubs: Hubs,
+  key: ThreadKey,
+  options: AttachOptions,
+  guard?: Guard,
+): Promise<Attachment> {
   const thread = await knownThread(store, key);
   const { runId, head = thread.head, all = false, onGap = "reset" } = options;
   const tip = runId ?? (all ? undefined : head);
@@ -106,7 +113,7 @@ export async function attach(store: Store, hubs: Hubs, key: ThreadKey, options: 
   const asksPrelude = run !== undefined && (reset || options.prelude === true);
   const opening = options.opening ?? (asksPrelude ? await openingOf(store, run, options.held) : undefined);
   const afterSeq = opening?.seq ?? begin.afterSeq;
-  const path = await pathOf(store, thread, opening?.run ?? run, afterSeq, options);
+  const path = { ...(await pathOf(store, thread, opening?.run ?? run, afterSeq, options)), guard };
   const alias = aliasOf(options);
   const show = showOf({ ...options, alias, names: all && runId === undefined });
   const { openings } = hubs;
@@ -160,7 +167,7 @@ async function pathOf(
   run: RunInfo | undefined,
   afterSeq: number,
   { runId, follow: live = true, signal }: AttachOptions,
-): Promise<Path> {
+): Promise<Omit<Path, "guard">> {
   const common = { afterSeq, signal };
   if (run === undefined) {
     const untilSeq = live ? Infinity : thread.tail;

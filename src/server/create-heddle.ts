@@ -1,39 +1,37 @@
 /**
  * The server without a transport: agents, a log, runs and viewers.
  *
- * A run is started by a body that is judged here, and goes on to its end whoever watches, unless somebody stops it.
- * Authentication and branches by what is posted are not here yet: every thread belongs to one tenant.
+ * A run goes on to its end whoever watches, unless somebody stops it. Whoever asks is known already: `as` gives what they may
+ * do, and the server itself acts as anybody does where nobody is asked who they are.
  */
 import type { Agent } from "../agent/index.ts";
 import { HeddleError } from "../protocol/index.ts";
 import type { AgentCapabilities } from "../protocol/index.ts";
 import { Committer, memoryStore, settleLeftovers } from "../store/index.ts";
-import type { QueuedRun, RunInfo, Store, ThreadKey } from "../store/index.ts";
-import { NOTHING, attach, knownRun } from "./attach.ts";
+import type { QueuedRun, RunInfo, Store } from "../store/index.ts";
 import type { AttachOptions, Attachment } from "./attach.ts";
-import { attachLater } from "./attach-later.ts";
-import { awaitStart } from "./await-start.ts";
+import { ticketOffice } from "./auth/index.ts";
+import type { Ticket } from "./auth/index.ts";
 import { checkHealth } from "./check-health.ts";
 import type { Health } from "./check-health.ts";
+import { ActingConversations } from "./conversations.ts";
+import type { ConnectOptions, Conversations, ConversationsParts } from "./conversations.ts";
 import { Errands } from "./errands.ts";
 import { Hubs } from "./hubs.ts";
 import { KeptFolds } from "./kept-folds.ts";
-import { knownThread } from "./known-thread.ts";
+import { LiveAccess } from "./live-access.ts";
 import { LiveLists } from "./live-lists.ts";
 import type { PostRules } from "./post-rules.ts";
 import { DEFAULT_LIMITS } from "./run-limits.ts";
 import type { RunLimits } from "./run-limits.ts";
-import { readRunBody, readThreadId } from "./read-run-body.ts";
+import { ANYBODY } from "./principal.ts";
+import type { Principal } from "./principal.ts";
 import { Reaper } from "./reaper.ts";
-import { Runs, serverClosing } from "./runs.ts";
+import { Runs } from "./runs.ts";
 import type { RepairReporter, RunErrorReporter, RunLogger } from "./executor.ts";
 import type { StartOptions, StartedRun } from "./runs.ts";
-import type { ShowOptions } from "./show.ts";
-import { Threads } from "./threads.ts";
+import type { Threads } from "./threads.ts";
 import { within } from "./within.ts";
-
-/** Whose threads these are as long as nobody is asked who they are. */
-export const DEFAULT_TENANT = "default";
 
 /** Options of `createHeddle`. */
 export interface HeddleOptions {
@@ -65,6 +63,10 @@ export interface HeddleOptions {
   readonly maxOpenItems?: number;
   /** So many runs may wait in a thread. Default 16. */
   readonly maxQueuedRuns?: number;
+  /** So many runs of one user may be under way. Default: any number. */
+  readonly maxRunsPerUser?: number | undefined;
+  /** How often those who watch a thread are looked for whose role in it another process may have changed. Default 5,000. */
+  readonly accessMs?: number;
   /** How posts are taken where there is a choice: by the agent's name, and `*` for all. */
   readonly rules?: Readonly<Record<string, PostRules>>;
   /** Whether a breach of AG-UI's rules of order ends a run. Default false: it is repaired. */
@@ -79,40 +81,18 @@ export interface HeddleOptions {
   readonly onTrouble?: (error: unknown) => void;
 }
 
-/** How somebody connects. */
-export interface ConnectOptions extends Omit<ShowOptions, "names" | "alias"> {
-  /** Aborts when the viewer is gone. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** A server that knows no transport. */
-export interface Heddle {
+/** A server that knows no transport. What it does by itself it does as anybody. */
+export interface Heddle extends Conversations {
   /** The agents that can be run. */
   readonly agents: readonly Agent[];
-  /** What is done with whole threads: list, watch, change, delete, export, import. */
-  readonly threads: Threads;
   /** Whether it was told to stop. */
   readonly closing: boolean;
   /** Opens the store and ends runs that were left behind. The other methods do so themselves where it was not done. */
   open(): Promise<void>;
-  /**
-   * Starts a run from a body that nobody has judged yet, or joins the run that has its thread and run id.
-   * Resolves when the run's first event is in the log.
-   */
-  start(agentName: string, body: unknown, options?: StartOptions): Promise<StartedRun>;
-  /** Follows a branch of a thread, one of its runs, or its whole log. */
-  attach(threadId: string, options?: AttachOptions): Promise<Attachment>;
-  /**
-   * Where a thread stands, for a client that has nothing: a prelude of its head, and then live to the end of that run. An
-   * idle thread is told as a closed run; one that does not exist gives nothing.
-   */
-  connect(agentName: string, body: unknown, options?: ConnectOptions): Promise<Attachment>;
-  /** Stops a run wherever it is executed, and answers how it ended; one that has ended stays as it is. */
-  cancel(threadId: string, runId: string): Promise<RunInfo>;
-  /** A run that waits for its turn; undefined where it does not. */
-  waiting(threadId: string, runId: string): Promise<QueuedRun | undefined>;
-  /** What is known of a run. Throws `thread-unknown` and `run-unknown`. */
-  run(threadId: string, runId: string): Promise<RunInfo>;
+  /** What somebody does here, within what they may. */
+  as(principal: Principal): Conversations;
+  /** Who a ticket was given to; it is used up. Throws `unauthenticated`. */
+  redeem(ticket: string): Promise<Principal>;
   /** What an agent can do here, in AG-UI's shape. Throws `agent-unknown`. */
   capabilities(agentName: string): AgentCapabilities;
   /** How the server is. Never rejects. */
@@ -134,7 +114,6 @@ export const createHeddle = (options: HeddleOptions): Heddle => new Server(optio
 
 class Server implements Heddle {
   readonly agents: readonly Agent[];
-  readonly threads: Threads;
   readonly #byName: ReadonlyMap<string, Agent>;
   readonly #store: Store;
   readonly #ownsStore: boolean;
@@ -145,6 +124,8 @@ class Server implements Heddle {
   readonly #runs: Runs;
   readonly #reaper: Reaper;
   readonly #shutdownGraceMs: number;
+  readonly #conversations: ConversationsParts;
+  readonly #anybody: Conversations;
   #accepting = true;
   #opened: Promise<void> | undefined;
 
@@ -167,21 +148,19 @@ class Server implements Heddle {
     const rulesOf = (name: string): PostRules => ({ ...rules["*"], ...rules[name] });
     const { maxQueuedRuns = 16 } = options;
     const agentOf = (name: string): Agent => this.#agent(name);
-    this.#runs = new Runs({ ...parts, limits: limitsOf(options), rulesOf, agentOf, maxQueuedRuns });
+    const { maxRunsPerUser } = options;
+    this.#runs = new Runs({ ...parts, limits: limitsOf(options), rulesOf, agentOf, maxQueuedRuns, maxRunsPerUser });
     this.#reaper = new Reaper(store, errands, {
       everyMs: reapMs,
       leaseMs,
       renew: () => committer.beat(),
       afterwards: () => this.#runs.startWaiting(),
     });
-    this.threads = new Threads({
-      tenant: DEFAULT_TENANT,
-      store: () => this.open().then(() => store),
-      hubs,
-      lists,
-      errands,
-      cancel: (run) => this.#runs.cancel(run),
-    });
+    const live = new LiveAccess({ everyMs: options.accessMs ?? 5000, onTrouble });
+    const open = (): Promise<void> => this.open();
+    const tickets = ticketOffice(store);
+    this.#conversations = { store, open, hubs, lists, live, errands, tickets, runs: this.#runs, agentOf };
+    this.#anybody = this.as(ANYBODY);
   }
 
   get closing(): boolean {
@@ -203,69 +182,49 @@ class Server implements Heddle {
     this.#errands.run(() => settleLeftovers(this.#store));
   }
 
-  async start(agentName: string, body: unknown, options: StartOptions = {}): Promise<StartedRun> {
-    if (!this.#accepting) throw serverClosing();
-    const agent = this.#agent(agentName);
-    const { input, peer, warnings } = readRunBody(body);
-    const { threadId, runId } = input;
-    await this.open();
-    const began = await this.#runs.start(DEFAULT_TENANT, agent, input, options);
-    const told = [...warnings, ...began.warnings];
-    return {
-      threadId,
-      runId,
-      run: { threadId, runId: began.runId },
-      joined: began.joined,
-      queued: began.queued,
-      opening: began.opening,
-      held: input.messages.map(({ id }) => id),
-      peer,
-      warnings: told,
-    };
+  as(principal: Principal): Conversations {
+    return new ActingConversations(this.#conversations, principal);
   }
 
-  async attach(threadId: string, options: AttachOptions = {}): Promise<Attachment> {
-    await this.open();
-    const { runId, signal } = options;
-    if (options.queued === true && runId !== undefined) return this.#attachLater(threadId, runId, options);
-    const attachment = await attach(this.#store, this.#hubs, keyOf(threadId), options);
-    if (runId !== undefined && signal !== undefined) this.#runs.watch({ ...keyOf(threadId), runId }, signal);
-    return attachment;
+  get principal(): Principal {
+    return this.#anybody.principal;
   }
 
-  /** Follows a run that waits, once it has begun. */
-  #attachLater(threadId: string, runId: string, options: AttachOptions): Attachment {
-    const key = { ...keyOf(threadId), runId };
-    return attachLater(async () => {
-      const run = await awaitStart(this.#store, key, options.signal);
-      return run === undefined ? undefined : this.attach(threadId, { ...options, queued: false });
-    });
+  get threads(): Threads {
+    return this.#anybody.threads;
   }
 
-  async connect(agentName: string, body: unknown, options: ConnectOptions = {}): Promise<Attachment> {
-    this.#agent(agentName);
-    const { threadId, held, peer } = readThreadId(body);
-    await this.open();
-    const thread = await this.#store.thread(keyOf(threadId));
-    if (thread?.head === undefined) return NOTHING;
-    return this.attach(threadId, { peer, ...options, runId: thread.head, prelude: true, held });
+  start(agentName: string, body: unknown, options?: StartOptions): Promise<StartedRun> {
+    return this.#anybody.start(agentName, body, options);
   }
 
-  async cancel(threadId: string, runId: string): Promise<RunInfo> {
-    await this.open();
-    await knownThread(this.#store, keyOf(threadId));
-    return this.#runs.cancel({ ...keyOf(threadId), runId });
+  attach(threadId: string, options?: AttachOptions): Promise<Attachment> {
+    return this.#anybody.attach(threadId, options);
   }
 
-  async waiting(threadId: string, runId: string): Promise<QueuedRun | undefined> {
-    await this.open();
-    return (await this.#store.queue(keyOf(threadId))).find((queued) => queued.runId === runId);
+  connect(agentName: string, body: unknown, options?: ConnectOptions): Promise<Attachment> {
+    return this.#anybody.connect(agentName, body, options);
   }
 
-  async run(threadId: string, runId: string): Promise<RunInfo> {
+  cancel(threadId: string, runId: string): Promise<RunInfo> {
+    return this.#anybody.cancel(threadId, runId);
+  }
+
+  waiting(threadId: string, runId: string): Promise<QueuedRun | undefined> {
+    return this.#anybody.waiting(threadId, runId);
+  }
+
+  run(threadId: string, runId: string): Promise<RunInfo> {
+    return this.#anybody.run(threadId, runId);
+  }
+
+  ticket(): Promise<Ticket> {
+    return this.#anybody.ticket();
+  }
+
+  async redeem(ticket: string): Promise<Principal> {
     await this.open();
-    await knownThread(this.#store, keyOf(threadId));
-    return knownRun(this.#store, keyOf(threadId), runId);
+    return this.#conversations.tickets.redeem(ticket);
   }
 
   capabilities(agentName: string): AgentCapabilities {
@@ -303,8 +262,6 @@ class Server implements Heddle {
     throw new HeddleError("agent-unknown", `No agent of this name is served here; ${known}.`, { agent: agentName });
   }
 }
-
-const keyOf = (threadId: string): ThreadKey => ({ tenant: DEFAULT_TENANT, threadId });
 
 const limitsOf = (options: HeddleOptions): RunLimits => ({
   maxEventBytes: options.maxEventBytes ?? DEFAULT_LIMITS.maxEventBytes,

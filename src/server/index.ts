@@ -2,8 +2,13 @@
  * `heddle/server`: who listens, without any transport. Starts and stops runs, and lets viewers attach to them.
  * `heddle/server/fastify` puts it on HTTP.
  */
-export { DEFAULT_TENANT, createHeddle } from "./create-heddle.ts";
-export type { ConnectOptions, Heddle, HeddleOptions } from "./create-heddle.ts";
+export { createHeddle } from "./create-heddle.ts";
+export type { Heddle, HeddleOptions } from "./create-heddle.ts";
+export { roleMissing } from "./access.ts";
+export type { ConnectOptions, Conversations } from "./conversations.ts";
+export { ANYBODY, DEFAULT_TENANT, ROLES, isAtLeast } from "./principal.ts";
+export type { Principal, Role } from "./principal.ts";
+export { MEMBER_ROLES } from "./read-member.ts";
 export type { AttachOptions, Attachment, LoggedEvent } from "./attach.ts";
 export type { Health } from "./check-health.ts";
 export type { Opening } from "./opening.ts";

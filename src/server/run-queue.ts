@@ -9,6 +9,16 @@ import type { QueuedRun, RunInfo, RunKey, Store, ThreadKey } from "../store/inde
 /** Begins a run that waits. Throws `thread-busy` where it has to wait on. */
 export type BeginQueued = (key: ThreadKey, queued: QueuedRun, posted: RunAgentInput) => Promise<void>;
 
+/** A run that is to wait. */
+export interface Asked {
+  /** Who is to run. */
+  readonly agent: string;
+  /** Who asked for it, where that is known. */
+  readonly user: string | undefined;
+  /** What was posted. */
+  readonly posted: RunAgentInput;
+}
+
 /** What a queue is made of. */
 export interface RunQueueParts {
   /** Where runs wait. */
@@ -31,9 +41,9 @@ export class RunQueue {
   }
 
   /** Lets a run wait. Gives its place, or undefined where it has begun already. Throws `queue-full`. */
-  async add(key: ThreadKey, agent: string, posted: RunAgentInput, limit: number): Promise<number | undefined> {
+  async add(key: ThreadKey, { agent, user, posted }: Asked, limit: number): Promise<number | undefined> {
     const { threadId, runId, parentRunId } = posted;
-    const request = { ...key, runId, agent, parentRunId, body: JSON.stringify(posted), limit };
+    const request = { ...key, runId, agent, principal: user, parentRunId, body: JSON.stringify(posted), limit };
     const result = await this.#parts.store.enqueue(request);
     if (result.type === "exists") return undefined;
     if (result.type === "queued") return result.position;

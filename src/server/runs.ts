@@ -12,6 +12,7 @@ import type { Peer } from "../protocol/dialects/index.ts";
 import { endRun, foldBranch, reap } from "../store/index.ts";
 import type { ClaimResult, FoldedBranch, RunInfo, RunKey, ThreadInfo, ThreadKey } from "../store/index.ts";
 import { stepPrelude } from "../stream/index.ts";
+import type { Access } from "./access.ts";
 import { knownRun } from "./attach.ts";
 import { answeredRun } from "./answered-run.ts";
 import { awaitEnd } from "./await-end.ts";
@@ -66,6 +67,8 @@ export interface RunsParts extends ExecutorParts {
   readonly agentOf: (agentName: string) => Agent;
   /** So many runs may wait in a thread. */
   readonly maxQueuedRuns: number;
+  /** So many runs of one user may be under way; any number where undefined. */
+  readonly maxRunsPerUser: number | undefined;
 }
 
 /** What comes of asking for a run. */
@@ -74,6 +77,10 @@ type Began = Pick<StartedRun, "joined" | "queued" | "opening" | "warnings"> & { 
 /** What is asked for. */
 interface Ask {
   readonly key: ThreadKey;
+  /** Who asks: the run is theirs, and the thread where it is new. */
+  readonly user: string | undefined;
+  /** Throws where whoever asks may not write to the thread. */
+  readonly judge: (thread: ThreadInfo | undefined) => Promise<void>;
   readonly agent: Agent;
   readonly posted: RunAgentInput;
   /** Where the run hangs whatever the post says. */
@@ -91,7 +98,7 @@ const WAITED: StartOptions & { readonly ifQueued: true } = { onStale: "append", 
 
 function askOf(
   { rulesOf }: RunsParts,
-  key: ThreadKey,
+  by: Pick<Ask, "key" | "user" | "judge">,
   agent: Agent,
   input: RunAgentInput,
   { parent, onDisconnect, ifQueued = false, ...rules }: StartOptions & { readonly ifQueued?: boolean },
@@ -99,7 +106,7 @@ function askOf(
   const posted = typeof parent === "string" ? { ...input, parentRunId: parent } : input;
   const place = parent === ROOT ? ROOT : undefined;
   const all = { ...rulesOf(agent.name), ...rules };
-  return { key, agent, posted, place, rules: all, cancelOnLeave: onDisconnect === "cancel", ifQueued };
+  return { ...by, agent, posted, place, rules: all, cancelOnLeave: onDisconnect === "cancel", ifQueued };
 }
 
 /** The runs that one server executes. */
@@ -121,9 +128,11 @@ export class Runs {
     });
     this.#queue = new RunQueue({
       store,
-      begin: async (key, { agent }, posted) => {
+      begin: async (key, { agent, principal: user }, posted) => {
         if (this.#closing) throw serverClosing();
-        await this.#tracked(this.#start(askOf(parts, key, agentOf(agent), posted, WAITED)));
+        // It was judged when it was taken.
+        const by = { key, user, judge: () => Promise.resolve() };
+        await this.#tracked(this.#start(askOf(parts, by, agentOf(agent), posted, WAITED)));
       },
       onRefused: (error, _, { agent, body }) =>
         this.#executor.report(error, { agent: agentOf(agent), input: JSON.parse(body) }),
@@ -141,9 +150,12 @@ export class Runs {
   }
 
   /** Starts a run, or joins the one that has its ids. Resolves when its first event is in the log. */
-  async start(tenant: string, agent: Agent, input: RunAgentInput, options: StartOptions = {}): Promise<Began> {
+  async start(access: Access, agent: Agent, input: RunAgentInput, options: StartOptions = {}): Promise<Began> {
     if (this.#closing) throw serverClosing();
-    const ask = askOf(this.#parts, { tenant, threadId: input.threadId }, agent, input, options);
+    const key = access.key(input.threadId);
+    const { user } = access.principal;
+    const judge = (thread: ThreadInfo | undefined): Promise<void> => access.needToStart(key, thread);
+    const ask = askOf(this.#parts, { key, user, judge }, agent, input, options);
     return this.#tracked(this.#startBeside(ask));
   }
 
@@ -163,6 +175,8 @@ export class Runs {
     } catch (error) {
       const inTheWay = blockerOf(error);
       if (inTheWay === undefined) throw error;
+      // It may be somebody else's, who began the thread a moment ago.
+      await ask.judge(await store.thread(key));
       // Somebody may have answered the same question a moment ago.
       const answered = await this.#answered(ask);
       if (answered !== undefined) return joined(answered);
@@ -186,9 +200,9 @@ export class Runs {
   }
 
   async #enqueue(ask: Ask): Promise<Began> {
-    const { key, agent, posted } = ask;
+    const { key, user, agent, posted } = ask;
     const { errands, maxQueuedRuns } = this.#parts;
-    const queued = await this.#queue.add(key, agent.name, posted, maxQueuedRuns);
+    const queued = await this.#queue.add(key, { agent: agent.name, user, posted }, maxQueuedRuns);
     if (queued === undefined) return this.#start(ask);
     // What was in the way may have ended just now.
     errands.run(() => this.#queue.next(key));
@@ -209,8 +223,10 @@ export class Runs {
     const { key: thread, agent, posted, place, rules } = ask;
     const { store, folds } = this.#parts;
     const known = await store.thread(thread);
+    await ask.judge(known);
     const meant = await meantRun(store, thread, known, agent, posted, place === ROOT);
     if (meant.type === "join") return joined(await knownRun(store, thread, meant.runId));
+    await this.#needRoom(ask);
     const { input } = meant;
     const key = { ...thread, runId: input.runId };
     const fold = (of: ThreadInfo, runId: string): Promise<FoldedBranch> => folds.take(of, runId);
@@ -222,7 +238,7 @@ export class Runs {
     for (const event of beginning) stepPrelude(plan.state, event);
     const [first, ...rest] = beginning;
     const jsons = [JSON.stringify(first), ...rest.map((event) => JSON.stringify(event))] as const;
-    const claim = await this.#claim(draft, plan, jsons, ask.ifQueued);
+    const claim = await this.#claim(ask, draft, plan, jsons);
     if (claim.type === "exists") {
       await checkSameRun(store, claim.run, agent, input);
       return joined(claim.run);
@@ -236,16 +252,26 @@ export class Runs {
     return { joined: false, queued: undefined, opening, runId: key.runId, warnings: plan.warnings };
   }
 
+  /** Throws `runs-full` where whoever asks has as many runs under way as they may. One that waited has its turn. */
+  async #needRoom({ key: { tenant }, user, ifQueued }: Ask): Promise<void> {
+    const { store, maxRunsPerUser: limit } = this.#parts;
+    if (limit === undefined || user === undefined || ifQueued) return;
+    if ((await store.runningBy(tenant, user)) < limit) return;
+    const message = `${limit} runs of yours are under way already: wait until one has ended, or stop one.`;
+    throw new HeddleError("runs-full", message, { limit });
+  }
+
   #claim(
+    { user, ifQueued }: Ask,
     { key, agent }: Draft,
     plan: RunPlan,
     events: readonly [string, ...string[]],
-    ifQueued: boolean,
   ): Promise<ClaimResult> {
     const { parentRunId, kind, ifHead } = plan;
     const { leaseMs } = this.#parts;
     const place = { parentRunId, kind, ...(ifHead !== undefined && { ifHead }) };
-    return this.#parts.store.claim({ ...key, agent: agent.name, ...place, leaseMs, ifQueued, events });
+    const by = user === undefined ? {} : { principal: user, owner: user };
+    return this.#parts.store.claim({ ...key, ...by, agent: agent.name, ...place, leaseMs, ifQueued, events });
   }
 
   /**

@@ -3,7 +3,7 @@
  * its head waits for. A run leaves questions and calls open with its end; whatever continues it has answered them.
  */
 import type { Interrupt } from "../protocol/index.ts";
-import type { QueuedRun, RunInfo, Store, ThreadKey } from "../store/index.ts";
+import type { Member, QueuedRun, RunInfo, Store, ThreadKey } from "../store/index.ts";
 import { knownThread } from "./known-thread.ts";
 import type { ThreadSummary } from "./thread-summary.ts";
 
@@ -19,6 +19,8 @@ export interface ThreadDetails extends ThreadSummary {
   readonly interrupts: readonly Interrupt[];
   /** Tool calls that the head left to the client. */
   readonly pendingToolCallIds: readonly string[];
+  /** Who else may watch it, or write to it. */
+  readonly members: readonly Member[];
 }
 
 /** Looks a thread up. Throws `thread-unknown`. */
@@ -28,7 +30,8 @@ export async function threadDetails(store: Store, key: ThreadKey): Promise<Threa
   const head = runs.find(({ runId }) => runId === thread.head);
   const { interrupts = [], pendingToolCallIds = [] } = head?.end ?? {};
   const queue = await store.queue(key);
-  return { ...thread, status: head?.status, runs, heads: headsOf(runs), queue, interrupts, pendingToolCallIds };
+  const open = { queue, interrupts, pendingToolCallIds };
+  return { ...thread, status: head?.status, runs, heads: headsOf(runs), ...open, members: await store.members(key) };
 }
 
 function headsOf(runs: readonly RunInfo[]): readonly string[] {

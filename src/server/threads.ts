@@ -3,7 +3,8 @@
  * Everything is asked of the store; nothing is kept here.
  */
 import { exportThread, importThread, splitLines } from "../store/index.ts";
-import type { ImportedThread, ListRequest, RunKey, Store, ThreadKey } from "../store/index.ts";
+import type { ImportedThread, ListRequest, Member, RunKey, Store, ThreadKey } from "../store/index.ts";
+import type { Access } from "./access.ts";
 import { annotate } from "./annotate.ts";
 import type { Annotation } from "./annotate.ts";
 import { claimToolCall } from "./claim-tool-call.ts";
@@ -12,7 +13,10 @@ import type { Errands } from "./errands.ts";
 import type { Hubs } from "./hubs.ts";
 import { knownThread, unknownThread } from "./known-thread.ts";
 import type { ThreadListChange } from "./list-stretch.ts";
+import type { LiveAccess } from "./live-access.ts";
 import type { LiveLists } from "./live-lists.ts";
+import type { Role } from "./principal.ts";
+import { readMemberRole, readUser } from "./read-member.ts";
 import { readThreadPatch } from "./read-thread-patch.ts";
 import { threadDetails } from "./thread-details.ts";
 import type { ThreadDetails } from "./thread-details.ts";
@@ -20,10 +24,11 @@ import { threadSnapshot } from "./thread-snapshot.ts";
 import type { SnapshotOptions, ThreadSnapshot } from "./thread-snapshot.ts";
 import { listThreads, summaryOf } from "./thread-summary.ts";
 import type { ThreadListPage, ThreadSummary } from "./thread-summary.ts";
+import { untilExpiry } from "./until-expiry.ts";
 import { within } from "./within.ts";
 
 /** Which threads to list. */
-export type ThreadsRequest = Omit<ListRequest, "tenant">;
+export type ThreadsRequest = Omit<ListRequest, "tenant" | "user">;
 
 /** A thread that was brought in. */
 export interface BroughtThread extends ImportedThread {
@@ -33,10 +38,14 @@ export interface BroughtThread extends ImportedThread {
 
 /** What threads are reached through. */
 export interface ThreadsParts {
-  /** Whose threads. */
-  readonly tenant: string;
-  /** Where they are kept; open. */
-  readonly store: () => Promise<Store>;
+  /** What whoever asks may do with them. */
+  readonly access: Access;
+  /** Where they are kept. */
+  readonly store: Store;
+  /** Opens it, where that was not done. */
+  readonly open: () => Promise<void>;
+  /** Who watches under a role that may end. */
+  readonly live: LiveAccess;
   /** Who follows them. */
   readonly hubs: Hubs;
   /** Who watches their list. */
@@ -45,6 +54,14 @@ export interface ThreadsParts {
   readonly errands: Errands;
   /** Stops a run. */
   readonly cancel: (run: RunKey) => Promise<unknown>;
+}
+
+/** A thread that somebody may reach. */
+interface Reached {
+  readonly store: Store;
+  readonly key: ThreadKey;
+  /** What they are there. */
+  readonly role: Role;
 }
 
 /** How long a deletion waits for what is being made of runs that have just ended. */
@@ -58,14 +75,19 @@ export class Threads {
     this.#parts = parts;
   }
 
-  #key(threadId: string): ThreadKey {
-    return { tenant: this.#parts.tenant, threadId };
+  /** The open store, and the thread, which whoever asks has at least this role in. */
+  async #reach(threadId: string, needed: Role): Promise<Reached> {
+    const { access, open, store } = this.#parts;
+    await open();
+    const key = access.key(threadId);
+    return { store, key, role: await access.need(key, needed) };
   }
 
   /** A page of threads, the most recently changed first. */
   async list(request: ThreadsRequest = {}): Promise<ThreadListPage> {
-    const { tenant, store } = this.#parts;
-    return listThreads(await store(), { ...request, tenant });
+    const { access, open, store } = this.#parts;
+    await open();
+    return listThreads(store, { ...request, ...access.listed, tenant: access.principal.tenant });
   }
 
   /** The first page, and then each thread that changes, is new or is deleted, until the signal aborts or the server stops. */
@@ -73,14 +95,21 @@ export class Threads {
     request: Omit<ThreadsRequest, "after"> = {},
     signal?: AbortSignal,
   ): AsyncGenerator<ThreadListChange, void, undefined> {
-    const { tenant, store, lists } = this.#parts;
-    await store();
-    yield* lists.watch({ ...request, tenant }, signal);
+    const { access, open, lists } = this.#parts;
+    await open();
+    const { tenant, expiresAtMs } = access.principal;
+    const until = untilExpiry(expiresAtMs, signal);
+    try {
+      yield* lists.watch({ ...request, ...access.listed, tenant }, until.signal);
+    } finally {
+      until.release();
+    }
   }
 
-  /** One thread with its runs, and what it waits for. Throws `thread-unknown`. */
-  async details(threadId: string): Promise<ThreadDetails> {
-    return threadDetails(await this.#parts.store(), this.#key(threadId));
+  /** One thread with its runs, its members, and what it waits for. Throws `thread-unknown`. */
+  async details(threadId: string): Promise<ThreadDetails & { readonly role: Role }> {
+    const { store, key, role } = await this.#reach(threadId, "observer");
+    return { ...(await threadDetails(store, key)), role };
   }
 
   /**
@@ -89,8 +118,7 @@ export class Threads {
    */
   async update(threadId: string, body: unknown): Promise<ThreadSummary> {
     const patch = readThreadPatch(body);
-    const store = await this.#parts.store();
-    const key = this.#key(threadId);
+    const { store, key } = await this.#reach(threadId, "collaborator");
     const isChange = Object.keys(patch).length > 0;
     const thread = isChange ? await store.updateThread(key, patch) : await knownThread(store, key);
     this.#parts.lists.look();
@@ -100,8 +128,7 @@ export class Threads {
   /** Stops what runs in a thread, and deletes it with all that it holds. Throws `thread-unknown`. */
   async delete(threadId: string): Promise<void> {
     const { errands, hubs, lists, cancel } = this.#parts;
-    const key = this.#key(threadId);
-    const store = await this.#parts.store();
+    const { store, key } = await this.#reach(threadId, "owner");
     const running = (await store.runs(key)).filter(({ end }) => end === undefined);
     await Promise.all(running.map(cancel));
     // What is being made of the runs would find nothing.
@@ -111,37 +138,66 @@ export class Threads {
     lists.look();
   }
 
+  /**
+   * Makes somebody a member of a thread, by a body `{role}` that nobody has judged yet, or changes their role. What they
+   * watch under another role ends. Throws `input-invalid` and `thread-unknown`.
+   */
+  async setMember(threadId: string, user: string, body: unknown): Promise<Member> {
+    const member = { user: readUser(user), role: readMemberRole(body) };
+    await this.#changeMember(threadId, member.user, member.role);
+    return member;
+  }
+
+  /** Takes somebody's role in a thread away; what they watch ends. Throws `thread-unknown`. */
+  async removeMember(threadId: string, user: string): Promise<void> {
+    await this.#changeMember(threadId, readUser(user), null);
+  }
+
+  async #changeMember(threadId: string, user: string, role: Member["role"] | null): Promise<void> {
+    const { live, lists } = this.#parts;
+    const { store, key } = await this.#reach(threadId, "owner");
+    if (!(await store.setMember(key, user, role))) return;
+    lists.look();
+    await live.changed(key);
+  }
+
   /** A thread at one moment. Throws `thread-unknown`, `run-unknown`, `cursor-invalid` and `cursor-trimmed`. */
   async snapshot(threadId: string, options: SnapshotOptions = {}): Promise<ThreadSnapshot> {
-    return threadSnapshot(await this.#parts.store(), this.#key(threadId), options);
+    const { store, key } = await this.#reach(threadId, "observer");
+    return threadSnapshot(store, key, options);
   }
 
   /** Adds an annotation to a run. Throws `input-invalid`, `thread-unknown` and `run-unknown`. */
   async annotate(threadId: string, body: unknown): Promise<Annotation> {
-    return annotate(await this.#parts.store(), this.#key(threadId), body);
+    const { store, key } = await this.#reach(threadId, "collaborator");
+    return annotate(store, key, body);
   }
 
   /** Claims a frontend call. Throws `input-invalid`, `thread-unknown`, `tool-call-closed` and `tool-call-taken`. */
   async claimToolCall(threadId: string, toolCallId: string, body: unknown): Promise<ToolCallClaimed> {
-    return claimToolCall(await this.#parts.store(), this.#key(threadId), toolCallId, body);
+    const { store, key } = await this.#reach(threadId, "collaborator");
+    return claimToolCall(store, key, toolCallId, body);
   }
 
-  /** A thread as lines of JSON, lossless. Throws `thread-unknown`. */
+  /** A thread as lines of JSON, lossless: with what is hidden from all but operators. Throws `thread-unknown`. */
   async export(threadId: string): Promise<AsyncGenerator<string, void, undefined>> {
-    const store = await this.#parts.store();
-    const key = this.#key(threadId);
+    const { store, key } = await this.#reach(threadId, "operator");
     await knownThread(store, key);
     return exportThread(store, key);
   }
 
   /**
-   * Makes a thread of the bytes of such lines, under its own id or another. Throws `import-invalid`, `thread-exists` and
-   * `input-invalid`; nothing is changed then.
+   * Makes a thread of the bytes of such lines, under its own id or another; whoever brings it owns it. Only for operators:
+   * what it says was said is believed. Throws `import-invalid`, `thread-exists` and `input-invalid`; nothing is changed then.
    */
   async import(chunks: AsyncIterable<Uint8Array>, threadId?: string): Promise<BroughtThread> {
-    const store = await this.#parts.store();
-    const imported = await importThread(store, { tenant: this.#parts.tenant, threadId }, splitLines(chunks));
-    this.#parts.lists.look();
-    return { ...imported, thread: await summaryOf(store, await knownThread(store, this.#key(imported.threadId))) };
+    const { access, open, store, lists } = this.#parts;
+    access.needOperator();
+    await open();
+    const { tenant, user: owner } = access.principal;
+    const imported = await importThread(store, { tenant, threadId, owner }, splitLines(chunks));
+    lists.look();
+    const thread = await knownThread(store, access.key(imported.threadId));
+    return { ...imported, thread: await summaryOf(store, thread) };
   }
 }

@@ -8,6 +8,7 @@ import type { ThreadInfo } from "../store/index.ts";
 import type { Chunk } from "./chunk.ts";
 import type { Hub, Waiter } from "./hub.ts";
 import type { Hubs } from "./hubs.ts";
+import type { Guard } from "./live-access.ts";
 import { WHOLE_THREAD, grown } from "./view.ts";
 import type { Selection } from "./view.ts";
 
@@ -25,6 +26,8 @@ export interface Path {
   readonly runId: string | undefined;
   /** Aborts when nobody is there any more. */
   readonly signal: AbortSignal | undefined;
+  /** What may end it before. */
+  readonly guard: Guard | undefined;
 }
 
 /** Follows a thread, chunk by chunk. For one reader, who asks for one chunk at a time. */
@@ -38,6 +41,7 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter {
   #untilSeq: number;
   #hub: Hub | undefined;
   #wake: (() => void) | undefined;
+  #exit: (() => void) | undefined;
   #over = false;
 
   constructor(hubs: Hubs, thread: ThreadInfo, path: Path) {
@@ -100,6 +104,7 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter {
     if (this.#hub === undefined) {
       this.#hub = this.#hubs.follow(this.#thread);
       this.#path.signal?.addEventListener("abort", this.#leave);
+      this.#exit = this.#path.guard?.enter(() => void this.return());
     }
     return this.#hub;
   }
@@ -139,6 +144,7 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter {
     this.#over = true;
     if (this.#hub === undefined) return;
     this.#path.signal?.removeEventListener("abort", this.#leave);
+    this.#exit?.();
     this.#hub.forget(this);
     this.#hubs.unfollow(this.#hub);
   }

@@ -4,7 +4,7 @@
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { HeddleError } from "../../protocol/index.ts";
-import { bodyTooLarge, errorAnswer, unknownRoute, wrongMediaType } from "../http/index.ts";
+import { SAFE_HEADERS, bodyTooLarge, errorAnswer, unknownRoute, wrongMediaType } from "../http/index.ts";
 
 /** Answers with an error. Fits Fastify's `setErrorHandler` and `frameworkErrors`. */
 export function replyError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
@@ -13,7 +13,7 @@ export function replyError(error: unknown, request: FastifyRequest, reply: Fasti
   );
   // Fastify closes the connection on a body that is too large: the client, still sending, might never see the answer.
   if (status === 413) void reply.removeHeader("connection");
-  void reply.code(status).headers(headers).send(body);
+  void reply.code(status).headers({ ...SAFE_HEADERS, ...headers }).send(body);
 }
 
 /** Answers that nothing lives at this path. Fits Fastify's `setNotFoundHandler`. */

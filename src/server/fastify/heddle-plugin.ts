@@ -3,7 +3,7 @@
  * is this plugin on a Fastify of its own.
  *
  * Error handler, body parser and hooks stay inside the plugin. A reader that goes away ends its stream and nothing
- * else: runs are stopped only when the application closes. There is no authentication yet.
+ * else: runs are stopped only when the application closes.
  */
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from "fastify";
@@ -26,7 +26,7 @@ import { replyError, replyNotFound } from "./error-reply.ts";
 import { goneSignal, sendAnswer } from "./send-answer.ts";
 
 /** Options of `heddlePlugin`. */
-export interface HeddlePluginOptions extends HeddleOptions, OriginRules {
+export interface HeddlePluginOptions extends HeddleOptions, OriginRules, DoorRules {
   /** How often an idle stream gets a comment, so that proxies keep it open. Default 10,000. */
   readonly keepAliveMs?: number;
   /** How long a reader may take for what was written to it before it is cut. Default 30,000. */
@@ -59,7 +59,7 @@ export const heddlePlugin: FastifyPluginAsync<HeddlePluginOptions> = async (app,
   const { keepAliveMs = 10_000, stallMs = 30_000, forwardHeaders = [] } = options;
   const connections = new Connections({ keepAliveMs, stallMs });
   const site: Site = {
-    heddle,
+    ...doorOf(heddle, options),
     prefix: app.prefix,
     forwardHeaders: forwardHeaders.map((name) => name.toLowerCase()),
     onWarnings: (warnings, run) => app.log.warn({ warnings, ...run }, "a run input was changed"),
@@ -110,6 +110,13 @@ function addRoute(app: FastifyInstance, route: Route, site: Site, connections: C
     bodyLimit: MAX_BODY_BYTES,
     // A stream that never ends has no head to show.
     exposeHeadRoute: route.method === "GET" && route.streams !== true,
+    // Before the body is read: a stranger's is not.
+    onRequest: async (request) => {
+      const { method, url } = request;
+      const header = (name: string): string | undefined => headerOf(request, name);
+      const asked = { method, path: url.split("?", 1)[0] ?? url, query: queryOf(url), header };
+      admitted.set(request, await admit(site, route, asked));
+    },
     handler: async (request, reply) => {
       const { params, url } = request;
       const header = (name: string): string | undefined => headerOf(request, name);
@@ -121,7 +128,8 @@ function addRoute(app: FastifyInstance, route: Route, site: Site, connections: C
         origin: `${request.protocol}://${request.host}`,
         signal: goneSignal(reply),
       };
-      await sendAnswer(reply, await route.answer(site, asked), connections);
+      const heddle = admitted.get(request) ?? site.server;
+      await sendAnswer(reply, await route.answer({ ...site, heddle }, asked), connections);
       return reply;
     },
   });

@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
-import { isStream } from "../http/index.ts";
+import { SAFE_HEADERS, isStream } from "../http/index.ts";
 import type { Answer, StreamAnswer } from "../http/index.ts";
 import type { Connections } from "./connections.ts";
 
@@ -18,7 +18,7 @@ export function goneSignal(reply: FastifyReply): AbortSignal {
 /** Sends an answer, a stream to its end. */
 export async function sendAnswer(reply: FastifyReply, answer: Answer, connections: Connections): Promise<void> {
   if (isStream(answer)) return sendStream(reply, answer, connections);
-  await reply.code(answer.status).headers(answer.headers).send(answer.body);
+  await reply.code(answer.status).headers({ ...SAFE_HEADERS, ...answer.headers }).send(answer.body);
 }
 
 /** Never rejects: what fails once the stream is open cuts the stream. */
@@ -30,7 +30,7 @@ async function sendStream(reply: FastifyReply, answer: StreamAnswer, connections
   if (response.destroyed) return void (await frames.return?.());
   response.on("error", (error) => reply.log.info({ err: error }, "an event stream broke"));
   try {
-    for (const [name, value] of Object.entries({ ...reply.getHeaders(), ...answer.headers })) {
+    for (const [name, value] of Object.entries({ ...SAFE_HEADERS, ...reply.getHeaders(), ...answer.headers })) {
       if (value !== undefined) response.setHeader(name, value);
     }
     response.writeHead(answer.status).flushHeaders();

@@ -1,9 +1,9 @@
 /**
  * A server in one call: Heddle's plugin on a Fastify of its own, listening.
  *
- * Port 5000 unless another is asked for; where 5000 is taken and nobody asked for it, the next free one. There is no
- * authentication yet, so it listens beyond this machine only where `noAuth` says that this is meant; on this machine it
- * answers only to the machine's own names, and to pages that the machine itself serves unless `origins` lists others.
+ * Port 5000 unless another is asked for; where 5000 is taken and nobody asked for it, the next free one. Without `auth` it
+ * listens beyond this machine only where `noAuth` says that this is meant; on this machine it answers only to the
+ * machine's own names, and to pages that the machine itself serves unless `origins` lists others.
  */
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -61,7 +61,7 @@ export interface Served {
 /** Starts a server. Throws `config-invalid` or `address-unavailable`. */
 export async function serve(options: ServeOptions): Promise<Served> {
   const { port: asked, host = DEFAULT_HOST, noAuth = false, logger, logLevel = "error", ...pluginOptions } = options;
-  if (!noAuth && !isLoopback(host)) throw beyondLoopback(host);
+  if (!noAuth && options.auth === undefined && !isLoopback(host)) throw beyondLoopback(host);
   const app = createApp(logger, logLevel);
   try {
     await app.register(heddlePlugin, { ...pluginOptions, ...originRules(host, options) });
@@ -174,8 +174,8 @@ export function isLoopback(host: string): boolean {
 
 function beyondLoopback(host: string): HeddleError {
   const message =
-    `The host is ${JSON.stringify(host)}, which others can reach, and there is no authentication: ` +
-    `expected localhost, 127.0.0.1 or ::1, or the word that this is meant (--no-auth, noAuth).`;
+    `The host is ${JSON.stringify(host)}, which others can reach, and nobody is asked who they are: ` +
+    `expected localhost, 127.0.0.1 or ::1, or keys or tokens (auth), or the word that this is meant (--no-auth, noAuth).`;
   const details = { setting: "host", expected: "a loopback host", received: JSON.stringify(host) };
   return new HeddleError("config-invalid", message, details);
 }

@@ -60,7 +60,7 @@ export function heddleHandler(heddle: Heddle, options: HeddleHandlerOptions = {}
   const { keepAliveMs = 10_000, stallMs = 30_000, forwardHeaders = [], onFault = warn } = options;
   const prefix = (options.prefix ?? "").replace(/\/$/, "");
   const site: Site = {
-    heddle,
+    ...doorOf(heddle, options),
     prefix,
     forwardHeaders: forwardHeaders.map((name) => name.toLowerCase()),
     onWarnings: options.onWarnings ?? ((): void => {}),
@@ -86,8 +86,11 @@ export function heddleHandler(heddle: Heddle, options: HeddleHandlerOptions = {}
       if (options.origins !== undefined && isPreflight(judged)) return { status: 204, headers: {} };
       const matched: Matched = route(request.method, pathBelow(url.pathname, prefix));
       const { path } = matched;
+      const query = url.searchParams;
+      const asked = { method: request.method, path: url.pathname, query, header };
+      const desk = { ...site, heddle: await admit(site, matched.route, asked) };
       const read = await readBody(matched.route, request, header);
-      return matched.route.answer(site, { path, query: url.searchParams, header, ...read, origin: url.origin, signal });
+      return matched.route.answer(desk, { path, query, header, ...read, origin: url.origin, signal });
     };
     const answer = await answerOf().catch((error: unknown) => errorAnswer(error, onFault));
     return responseOf(request, answer, judgement, bodies, gone);
@@ -102,7 +105,7 @@ function responseOf(
   gone: AbortController,
 ): Response {
   const { status } = answer;
-  const headers = { ...answer.headers, ...judged };
+  const headers = { ...SAFE_HEADERS, ...answer.headers, ...judged };
   if (isStream(answer)) return new Response(bodies.open(answer, gone), { status, headers });
   return new Response(request.method === "HEAD" ? null : (answer.body ?? null), { status, headers });
 }
@@ -125,7 +128,7 @@ async function readBody(
   header: RouteRequest["header"],
 ): Promise<Pick<RouteRequest, "body" | "bytes">> {
   if (bytes !== undefined) return { body: undefined, bytes: limitedBytes(bytes, header, chunksOf(request)) };
-  const hasBody = request.method === "POST" || request.method === "PATCH";
+  const hasBody = ["POST", "PUT", "PATCH"].includes(request.method);
   return { body: hasBody ? await bodyOf(request) : undefined, bytes: NO_BYTES };
 }
 

@@ -38,6 +38,14 @@ export type Answer = PlainAnswer | StreamAnswer;
 /** Whether an answer is a stream. */
 export const isStream = (answer: Answer): answer is StreamAnswer => "frames" in answer;
 
+/** What every answer says to browsers: it is what it says it is, runs nothing, and stands in no page and no address. */
+export const SAFE_HEADERS: AnswerHeaders = {
+  "x-content-type-options": "nosniff",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "cross-origin",
+};
+
 /** A JSON document. */
 export function jsonAnswer(value: unknown, status = 200, headers: AnswerHeaders = {}): PlainAnswer {
   return {
@@ -45,7 +53,6 @@ export function jsonAnswer(value: unknown, status = 200, headers: AnswerHeaders 
     headers: {
       "content-type": "application/json; charset=utf-8",
       "cache-control": "no-store",
-      "x-content-type-options": "nosniff",
       ...headers,
     },
     body: JSON.stringify(value),

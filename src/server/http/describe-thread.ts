@@ -2,8 +2,8 @@
 import type { JsonSchema } from "../../protocol/schema.ts";
 import { formatCursor } from "../../store/index.ts";
 import type { RunInfo } from "../../store/index.ts";
-import { tokenSum } from "../index.ts";
-import type { ThreadDetails, ThreadSummary } from "../index.ts";
+import { ROLES, tokenSum } from "../index.ts";
+import type { Role, ThreadDetails, ThreadSummary } from "../index.ts";
 import { RUN_FIELDS, RUN_STATUS, describeRun, momentOf } from "./describe-run.ts";
 
 const TEXT = { type: "string" } as const;
@@ -46,6 +46,8 @@ export const DETAILS_SCHEMA: JsonSchema = {
     "queue",
     "interrupts",
     "pendingToolCallIds",
+    "role",
+    "members",
   ],
   properties: {
     ...SUMMARY_FIELDS,
@@ -58,6 +60,9 @@ export const DETAILS_SCHEMA: JsonSchema = {
     queue: { type: "array", items: { type: "object", properties: { runId: TEXT, agent: TEXT, queuedAt: TEXT } } },
     interrupts: { type: "array", items: { $ref: "#/components/schemas/Interrupt" } },
     pendingToolCallIds: { type: "array", items: TEXT },
+    role: { type: "string", enum: ROLES },
+    owner: TEXT,
+    members: { type: "array", items: { type: "object", properties: { user: TEXT, role: TEXT } } },
   },
 };
 
@@ -69,8 +74,8 @@ export function describeThread(thread: ThreadSummary): object {
 }
 
 /** A thread in full. */
-export function describeDetails(thread: ThreadDetails): object {
-  const { logId, tail, floor, runs, heads, queue, interrupts, pendingToolCallIds } = thread;
+export function describeDetails(thread: ThreadDetails & { readonly role: Role }): object {
+  const { logId, tail, floor, runs, heads, queue, interrupts, pendingToolCallIds, role, owner, members } = thread;
   return {
     ...describeThread(thread),
     events: tail,
@@ -82,6 +87,9 @@ export function describeDetails(thread: ThreadDetails): object {
     queue: queue.map(({ runId, agent, queuedAtMs }) => ({ runId, agent, queuedAt: momentOf(queuedAtMs) })),
     interrupts,
     pendingToolCallIds,
+    role,
+    owner,
+    members,
   };
 }
 

@@ -21,7 +21,15 @@ export type FaultReporter = (error: unknown, reference: string) => void;
 export function errorAnswer(error: unknown, onFault: FaultReporter): PlainAnswer {
   const failure = error instanceof HeddleError ? error : faultOf(error);
   if (failure.code === "internal-error") onFault(error, referenceOf(failure));
-  return jsonAnswer(failure, failure.status, failure.retryable ? { "retry-after": String(RETRY_AFTER_SECONDS) } : {});
+  return jsonAnswer(failure, failure.status, {
+    ...(failure.code === "unauthenticated" && { "www-authenticate": "Bearer" }),
+    ...(failure.retryable && { "retry-after": String(retryAfterSeconds(failure)) }),
+  });
+}
+
+function retryAfterSeconds({ details }: HeddleError): number {
+  const waitMs = "retryAfterMs" in details && typeof details.retryAfterMs === "number" ? details.retryAfterMs : 0;
+  return Math.max(RETRY_AFTER_SECONDS, Math.ceil(waitMs / 1000));
 }
 
 /** A failure that we do not know, with a reference to find it by. */

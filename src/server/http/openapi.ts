@@ -11,7 +11,13 @@ import type { Described, Route } from "./route.ts";
 type Json = Readonly<Record<string, unknown>>;
 
 /** Errors that any route may answer. */
-const COMMON: readonly ErrorCode[] = ["internal-error", "origin-refused", "server-closing", "store-unavailable"];
+const COMMON: readonly ErrorCode[] = [
+  "internal-error",
+  "origin-refused",
+  "rate-limited",
+  "server-closing",
+  "store-unavailable",
+];
 
 /** Lines of JSON are no JSON. */
 const LINES = { type: "string" } as const;
@@ -45,12 +51,21 @@ export function openApi(routes: readonly Route[], prefix: string): Json {
     info: { title: "Heddle", version: "1.0", description: "The durable event log of AG-UI agents." },
     servers: [{ url: prefix === "" ? "/" : prefix }],
     paths,
-    components: { schemas: JSON.parse(JSON.stringify(schemas).replaceAll('"#/$defs/', '"#/components/schemas/')) },
+    components: {
+      schemas: JSON.parse(JSON.stringify(schemas).replaceAll('"#/$defs/', '"#/components/schemas/')),
+      securitySchemes: {
+        token: { type: "http", scheme: "bearer", description: "Where the server asks who calls." },
+        ticket: { type: "apiKey", in: "query", name: "ticket", description: "From POST /tickets: once, within 30 s." },
+      },
+    },
   };
 }
 
 function operation(route: Route): Json {
-  const { id, summary, parameters = [], body, bytes, answers, errors } = route;
+  const { id, summary, parameters = [], body, bytes, answers, errors, needs } = route;
+  const isPublic = needs === "nobody";
+  const asks: readonly ErrorCode[] = isPublic ? [] : ["unauthenticated", "role-missing"];
+  const security = isPublic ? [] : [{}, { token: [] }, { ticket: [] }];
   const media =
     bytes === undefined ? { "application/json": { schema: body } } : { [bytes.mediaType]: { schema: LINES } };
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
@@ -63,11 +78,12 @@ function operation(route: Route): Json {
   return {
     operationId: id,
     summary,
+    security,
     parameters: [...inPath, ...others],
     ...(body === undefined && bytes === undefined ? {} : { requestBody: { required: true, content: media } }),
     responses: {
       ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, response(answer)])),
-      ...refusals([...errors, ...COMMON]),
+      ...refusals([...errors, ...asks, ...COMMON]),
     },
   };
 }

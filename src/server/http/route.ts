@@ -4,7 +4,8 @@
  */
 import type { ErrorCode } from "../../protocol/index.ts";
 import type { JsonSchema } from "../../protocol/schema.ts";
-import type { Heddle } from "../index.ts";
+import type { Authenticate, RateLimits } from "../auth/index.ts";
+import type { Conversations, Heddle } from "../index.ts";
 import type { Answer } from "./answer.ts";
 import type { Parameter } from "./parameter.ts";
 
@@ -29,7 +30,11 @@ export interface RouteRequest {
 /** Where routes live, and what they work on. */
 export interface Site {
   /** The server behind them. */
-  readonly heddle: Heddle;
+  readonly server: Heddle;
+  /** Finds out who asks; absent where nobody is asked. */
+  readonly authenticate?: Authenticate | undefined;
+  /** How many requests are taken. */
+  readonly limits?: RateLimits | undefined;
   /** Path that they are mounted under; empty for the root. */
   readonly prefix: string;
   /** Request headers that agents may read while they run, in lower case. */
@@ -39,6 +44,12 @@ export interface Site {
     warnings: readonly unknown[],
     run: { readonly threadId: string; readonly runId: string },
   ) => void;
+}
+
+/** The same for one request. */
+export interface Desk extends Site {
+  /** What whoever asks does, within what they may. */
+  readonly heddle: Conversations;
 }
 
 /** One answer of a route, for its description. */
@@ -57,12 +68,15 @@ export interface ByteBody {
   readonly maxBytes: number;
 }
 
+/** Methods of routes. */
+export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+
 /** One route. */
 export interface Route {
   /** Its name in the description. */
   readonly id: string;
   /** Method. */
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly method: (typeof METHODS)[number];
   /** Path, with placeholders in braces. */
   readonly path: string;
   /** What it does. */
@@ -77,8 +91,10 @@ export interface Route {
   readonly answers: Readonly<Record<number, Described>>;
   /** Errors of its own; those that every route has are not listed. */
   readonly errors: readonly ErrorCode[];
+  /** Who may ask: nobody has to say who they are, or only an operator. Default: everybody who does. */
+  readonly needs?: "nobody" | "operator";
   /** Whether it may answer a stream that never ends. */
   readonly streams?: boolean;
   /** Answers a request. */
-  answer(site: Site, request: RouteRequest): Answer | Promise<Answer>;
+  answer(desk: Desk, request: RouteRequest): Answer | Promise<Answer>;
 }

@@ -11,9 +11,11 @@ import { STATUS_ROUTES } from "./status-routes.ts";
 import { THREAD_ACTION_ROUTES } from "./thread-action-routes.ts";
 import { THREAD_COPY_ROUTES } from "./thread-copy-routes.ts";
 import { THREAD_DETAILS_ROUTES } from "./thread-details-routes.ts";
+import { MEMBER_ROUTES } from "./member-routes.ts";
 import { THREAD_LIST_ROUTES } from "./thread-list-routes.ts";
 import { THREAD_ROUTES } from "./thread-routes.ts";
 import { THREAD_SNAPSHOT_ROUTES } from "./thread-snapshot-routes.ts";
+import { TICKET_ROUTE } from "./ticket-route.ts";
 
 /** Paths of their own, with the agent that answers at each. */
 export type Mounts = Readonly<Record<string, string>>;
@@ -21,7 +23,8 @@ export type Mounts = Readonly<Record<string, string>>;
 /** Every route. Throws `config-invalid` where a mount is no path, has a route already, or names no agent. */
 export function routesOf(mounts: Mounts, agents: readonly { readonly name: string }[]): readonly Route[] {
   const threads = [...THREAD_LIST_ROUTES, ...THREAD_DETAILS_ROUTES, ...THREAD_SNAPSHOT_ROUTES, ...THREAD_COPY_ROUTES];
-  const fixed = [...STATUS_ROUTES, ...RUN_ROUTES, ...threads, ...THREAD_ROUTES, ...THREAD_ACTION_ROUTES];
+  const actions = [...THREAD_ACTION_ROUTES, ...MEMBER_ROUTES, TICKET_ROUTE];
+  const fixed = [...STATUS_ROUTES, ...RUN_ROUTES, ...threads, ...THREAD_ROUTES, ...actions];
   const names = agents.map(({ name }) => name);
   const mounted = Object.entries(mounts).map(([path, agent]) => {
     if (!/^\/[\w.~/-]*$/.test(path))
@@ -40,6 +43,7 @@ export function routesOf(mounts: Mounts, agents: readonly { readonly name: strin
     summary: "This description.",
     answers: { 200: { description: "OpenAPI 3.1.", content: { "application/json": { type: "object" } } } },
     errors: [],
+    needs: "nobody",
     answer: ({ prefix }) => jsonAnswer(openApi(routes, prefix)),
   });
   return routes;
@@ -49,7 +53,7 @@ const mountedAt = (path: string, agent: string): Route => ({
   ...START_ROUTE,
   id: `run-${agent}-${path}`,
   path,
-  answer: (site, request) => START_ROUTE.answer(site, { ...request, path: { agent } }),
+  answer: (desk, request) => START_ROUTE.answer(desk, { ...request, path: { agent } }),
 });
 
 function refusedMount(path: string, received: string, expected: string): HeddleError {

@@ -70,11 +70,13 @@ export const START_ROUTE: Route = {
     "resume-invalid",
     "run-conflict",
     "run-unknown",
+    "runs-full",
     "thread-busy",
+    "thread-unknown",
   ],
   streams: true,
-  async answer(site, request): Promise<Answer> {
-    const { heddle, forwardHeaders } = site;
+  async answer(desk, request): Promise<Answer> {
+    const { heddle, forwardHeaders } = desk;
     const { path, body, signal, header } = request;
     const options = startOptions(request);
     const show = askedShow(request);
@@ -82,7 +84,7 @@ export const START_ROUTE: Route = {
       heddle.start(path["agent"] ?? "", body, options),
     );
     const { run, runId: runAs, joined, queued, opening, held, peer, warnings } = started;
-    if (warnings.length > 0) site.onWarnings(warnings, run);
+    if (warnings.length > 0) desk.onWarnings(warnings, run);
     // Whoever joins may hold a part of it already, and whoever starts may lack a part of what was before.
     const { threadId, runId } = run;
     const attachment = await heddle.attach(threadId, {
@@ -96,7 +98,7 @@ export const START_ROUTE: Route = {
       held,
       signal,
     });
-    return eventsAnswer(attachment, runForm(header("accept")), { "content-location": runPath(site, run) });
+    return eventsAnswer(attachment, runForm(header("accept")), { "content-location": runPath(desk, run) });
   },
 };
 

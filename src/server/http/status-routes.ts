@@ -22,14 +22,15 @@ const page: Route = {
   summary: "A page that says what runs here and how to call it.",
   answers: { 200: { description: "The page.", content: { "text/html": { type: "string" } } } },
   errors: [],
-  answer: ({ heddle, prefix }, { origin }): PlainAnswer => ({
+  needs: "nobody",
+  answer: ({ server, prefix }, { origin }): PlainAnswer => ({
     status: 200,
     headers: {
       "content-type": "text/html; charset=utf-8",
       "cache-control": "no-store",
-      "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+      "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
     },
-    body: landingPage({ agents: heddle.agents.map(({ name }) => name), origin, prefix }),
+    body: landingPage({ agents: server.agents.map(({ name }) => name), origin, prefix }),
   }),
 };
 
@@ -40,6 +41,7 @@ const healthz: Route = {
   summary: "Whether the process answers.",
   answers: { 200: { description: "It does.", content: { "application/json": STATUS } } },
   errors: [],
+  needs: "nobody",
   answer: () => jsonAnswer({ status: "ok" }),
 };
 
@@ -50,8 +52,9 @@ const readyz: Route = {
   summary: "Whether runs are taken: the store answers and the server is not closing.",
   answers: { 200: { description: "They are.", content: { "application/json": STATUS } } },
   errors: ["server-closing", "store-unavailable"],
-  async answer({ heddle }) {
-    const { ready, store } = await heddle.health();
+  needs: "nobody",
+  async answer({ server }) {
+    const { ready, store } = await server.health();
     if (ready) return jsonAnswer({ status: "ready" });
     throw store === "ok" ? serverClosing() : new HeddleError("store-unavailable", store, {});
   },
@@ -64,12 +67,12 @@ const agents: Route = {
   summary: "The agents that can be run, with what they can do.",
   answers: { 200: { description: "The agents.", content: { "application/json": OBJECT } } },
   errors: [],
-  answer: ({ heddle, prefix }) =>
+  answer: ({ server, prefix }) =>
     jsonAnswer({
-      agents: heddle.agents.map(({ name }) => ({
+      agents: server.agents.map(({ name }) => ({
         name,
         url: `${prefix}/agents/${name}`,
-        capabilities: heddle.capabilities(name),
+        capabilities: server.capabilities(name),
       })),
     }),
 };
@@ -81,7 +84,7 @@ const capabilities: Route = {
   summary: "What an agent can do, in AG-UI's shape.",
   answers: { 200: { description: "Its capabilities.", content: { "application/json": CAPABILITIES } } },
   errors: ["agent-unknown"],
-  answer: ({ heddle }, { path: { agent = "" } }) => jsonAnswer(heddle.capabilities(agent)),
+  answer: ({ server }, { path: { agent = "" } }) => jsonAnswer(server.capabilities(agent)),
 };
 
 /** What is here, and how it is. */

@@ -1,0 +1,44 @@
+/**
+ * Who gets in. Every request is judged here before its body is read: how many come, who asks, and whether a route is for
+ * them. What they may do with a thread is judged where the thread is.
+ */
+import { authenticator, rateLimits } from "../auth/index.ts";
+import type { AuthOptions, AuthRequest, RateLimitOptions } from "../auth/index.ts";
+import { DEFAULT_TENANT, roleMissing } from "../index.ts";
+import type { Conversations, Heddle, Principal } from "../index.ts";
+import type { Route, Site } from "./route.ts";
+
+/** Whom to let in. */
+export interface DoorRules {
+  /** Who may call: static keys, tokens, or a function of yours. Default: everybody. */
+  readonly auth?: AuthOptions | undefined;
+  /** How many requests are taken. Default: any number. */
+  readonly rateLimits?: RateLimitOptions | undefined;
+}
+
+/** A request before its body is read. */
+export type AskedRequest = AuthRequest;
+
+/** Who does not say who they are: nothing is theirs. */
+const NOBODY: Principal = { tenant: DEFAULT_TENANT, roles: [] };
+
+/** The part of a site that lets people in. Throws `config-invalid`. */
+export function doorOf(server: Heddle, { auth, rateLimits: limits }: DoorRules): Pick<Site, "server" | "authenticate" | "limits"> {
+  return {
+    server,
+    authenticate: auth === undefined ? undefined : authenticator(auth, { tickets: server }),
+    limits: limits === undefined ? undefined : rateLimits(limits),
+  };
+}
+
+/** What whoever asks may do. Throws `unauthenticated`, `role-missing` and `rate-limited`. */
+export async function admit(site: Site, { needs }: Route, request: AskedRequest): Promise<Conversations> {
+  const { server, authenticate, limits } = site;
+  if (needs === "nobody") return authenticate === undefined ? server : server.as(NOBODY);
+  limits?.takeGlobal();
+  const asking = authenticate === undefined ? server : server.as(await authenticate(request));
+  const { tenant, user, roles } = asking.principal;
+  limits?.takeOf(JSON.stringify([tenant, user]));
+  if (needs === "operator" && !roles.includes("operator")) throw roleMissing("operator");
+  return asking;
+}
