@@ -7,8 +7,8 @@
  */
 import { METADATA_KEY } from "../protocol/index.ts";
 import type { Event, Message, Metadata } from "../protocol/index.ts";
-import { readAll } from "../store/index.ts";
 import type { RunInfo, Store } from "../store/index.ts";
+import { runTexts } from "./run-texts.ts";
 
 /** What is known of one tool call from its events. */
 export interface CallMoments {
@@ -38,20 +38,9 @@ const TELLING =
 export async function branchMoments(store: Store, branch: readonly RunInfo[], throughSeq: number): Promise<Moments> {
   const fold = new MomentsFold();
   for (const run of branch) {
-    for await (const json of textsOf(store, run, throughSeq)) if (TELLING.test(json)) fold.take(JSON.parse(json));
+    for await (const json of runTexts(store, run, throughSeq)) if (TELLING.test(json)) fold.take(JSON.parse(json));
   }
   return fold;
-}
-
-/** The events of a run as text, up to a seq: those of its compacted form where it has one. */
-async function* textsOf(store: Store, run: RunInfo, throughSeq: number): AsyncGenerator<string, void, undefined> {
-  const compacted = run.settled ? await store.compacted(run) : undefined;
-  if (compacted !== undefined) {
-    for (const { lastSeq, json } of compacted) if (lastSeq <= throughSeq) yield json;
-    return;
-  }
-  const range = { afterSeq: run.firstSeq - 1, throughSeq: Math.min(throughSeq, run.lastSeq), runIds: [run.runId] };
-  for await (const { json } of readAll(store, run, range)) yield json;
 }
 
 class MomentsFold implements Moments {

@@ -20,6 +20,7 @@ import { Executor } from "./executor.ts";
 import type { Draft, ExecutorParts } from "./executor.ts";
 import { meantRun } from "./meant-run.ts";
 import { startingAt } from "./opening.ts";
+import { ownSecrets } from "./own-secrets.ts";
 import type { Opening } from "./opening.ts";
 import type { PostRules } from "./post-rules.ts";
 import { ROOT, busy, prepareRun } from "./prepare-run.ts";
@@ -232,7 +233,9 @@ export class Runs {
     const fold = (of: ThreadInfo, runId: string): Promise<FoldedBranch> => folds.take(of, runId);
     const plan = await prepareRun(store, known, input, place ?? input.parentRunId, rules, fold);
     if ("restore" in plan) return joined(await knownRun(store, thread, plan.restore));
-    const draft = await this.#executor.draft(key, { agent, input }, plan.input, ask.cancelOnLeave);
+    const parent = plan.parentRunId === undefined ? undefined : { ...thread, runId: plan.parentRunId };
+    const messages = await ownSecrets(store, parent, agent.name, plan.input.messages);
+    const draft = await this.#executor.draft(key, { agent, input }, { ...plan.input, messages }, ask.cancelOnLeave);
     const beginning = [placed(draft.first, plan), ...plan.opening] as const;
     const stateBefore: unknown = plan.kind === "spawn" ? undefined : plan.state.reduce.document;
     for (const event of beginning) stepPrelude(plan.state, event);
