@@ -64,7 +64,7 @@ export interface HeddleOptions {
   /** So many runs may wait in a thread. Default 16. */
   readonly maxQueuedRuns?: number;
   /** So many runs of one user may be under way. Default: any number. */
-  readonly maxRunsPerUser?: number | undefined;
+  readonly maxRunsPerPrincipal?: number | undefined;
   /** How often those who watch a thread are looked for whose role in it another process may have changed. Default 5,000. */
   readonly accessMs?: number;
   /** How posts are taken where there is a choice: by the agent's name, and `*` for all. */
@@ -148,8 +148,8 @@ class Server implements Heddle {
     const rulesOf = (name: string): PostRules => ({ ...rules["*"], ...rules[name] });
     const { maxQueuedRuns = 16 } = options;
     const agentOf = (name: string): Agent => this.#agent(name);
-    const { maxRunsPerUser } = options;
-    this.#runs = new Runs({ ...parts, limits: limitsOf(options), rulesOf, agentOf, maxQueuedRuns, maxRunsPerUser });
+    const { maxRunsPerPrincipal } = options;
+    this.#runs = new Runs({ ...parts, limits: limitsOf(options), rulesOf, agentOf, maxQueuedRuns, maxRunsPerPrincipal });
     this.#reaper = new Reaper(store, errands, {
       everyMs: reapMs,
       leaseMs,

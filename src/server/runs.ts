@@ -69,7 +69,7 @@ export interface RunsParts extends ExecutorParts {
   /** So many runs may wait in a thread. */
   readonly maxQueuedRuns: number;
   /** So many runs of one user may be under way; any number where undefined. */
-  readonly maxRunsPerUser: number | undefined;
+  readonly maxRunsPerPrincipal: number | undefined;
 }
 
 /** What comes of asking for a run. */
@@ -257,7 +257,7 @@ export class Runs {
 
   /** Throws `runs-full` where whoever asks has as many runs under way as they may. One that waited has its turn. */
   async #needRoom({ key: { tenant }, user, ifQueued }: Ask): Promise<void> {
-    const { store, maxRunsPerUser: limit } = this.#parts;
+    const { store, maxRunsPerPrincipal: limit } = this.#parts;
     if (limit === undefined || user === undefined || ifQueued) return;
     if ((await store.runningBy(tenant, user)) < limit) return;
     const message = `${limit} runs of yours are under way already: wait until one has ended, or stop one.`;

@@ -27,6 +27,8 @@ describe("HTTP-RUN-4: the ids of a run that is there join it", () => {
     ["all that the run knows", { messages: ["u1", "u2"].map(user) }],
     ["what the run said", { messages: [user("u2"), { id: "x-r2", role: "tool", toolCallId: "c-r2", content: "1" }] }],
     ["messages of others, which count for nothing", { messages: [{ id: "a9", role: "assistant", content: "?" }] }],
+    ["an answer to nothing", { messages: [{ id: "x8", role: "tool", toolCallId: "none", content: "" }] }],
+    ["another answer to an earlier call", { messages: [{ id: "x7", role: "tool", toolCallId: "c-r1", content: "" }] }],
     ["other tools, state and properties", { tools: [], state: { a: 1 }, forwardedProps: { b: 1 } }],
     ["its parent", { parentRunId: "r1" }],
   ])("with %s", async (_, more) => {

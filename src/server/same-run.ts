@@ -39,7 +39,7 @@ export const sameAnswers = (
 const answersIn = (resume: readonly ResumeEntry[] = []): readonly ResumeEntry[] =>
   resume.toSorted((a, b) => (a.interruptId < b.interruptId ? -1 : 1));
 
-/** The first message that neither the run nor what it hangs on has ever held. */
+/** The first message that neither the run nor what it hangs on has ever held, and that would have counted. */
 async function unknownOf(
   store: Store,
   run: RunInfo,
@@ -48,19 +48,26 @@ async function unknownOf(
 ): Promise<Message | undefined> {
   const held = new Set(started.map(({ id }) => id));
   const isUnknown = ({ id }: Message): boolean => !held.has(id);
+  if (!brought.some(isUnknown)) return undefined;
+  const now = await messagesOf(store, run);
+  for (const { id } of now) held.add(id);
+  if (!brought.some(isUnknown)) return undefined;
   // The run itself may have taken messages away again that it began with: then its parent knows them.
   const { parentRunId } = run;
-  const folds = [run, ...(parentRunId === undefined ? [] : [{ ...run, runId: parentRunId }])];
-  for (const key of folds) {
-    if (!brought.some(isUnknown)) return undefined;
-    for (const id of await idsOf(store, key)) held.add(id);
-  }
-  return brought.find(isUnknown);
+  const before = parentRunId === undefined ? [] : await messagesOf(store, { ...run, runId: parentRunId });
+  for (const { id } of before) held.add(id);
+  // An answer to what nobody asked, or was answered before, was dropped the first time and is not missed now.
+  const asked = new Set([...callsIn(before), ...callsIn(now)]);
+  for (const message of before) if (message.role === "tool") asked.delete(message.toolCallId);
+  return brought.find((message) => isUnknown(message) && (message.role !== "tool" || asked.has(message.toolCallId)));
 }
 
-async function idsOf(store: Store, key: RunKey): Promise<readonly string[]> {
+const callsIn = (messages: readonly Message[]): readonly string[] =>
+  messages.flatMap((message) => (message.role === "assistant" ? (message.toolCalls ?? []) : [])).map(({ id }) => id);
+
+async function messagesOf(store: Store, key: RunKey): Promise<readonly Message[]> {
   const { state } = await foldBranch(store, key);
-  return view(state.reduce).messages.map(({ id }) => id);
+  return view(state.reduce).messages;
 }
 
 function conflict({ threadId, runId, agent }: RunInfo, why: string): HeddleError {

@@ -40,6 +40,8 @@ export interface ServeOptions extends HeddlePluginOptions {
   readonly host?: string | undefined;
   /** True allows listening beyond this machine although nobody is asked who they are. */
   readonly noAuth?: boolean | undefined;
+  /** How long a request may take to arrive, its headers and its body. Default 120,000. */
+  readonly requestTimeoutMs?: number;
   /** From which level on the server says things on stderr, as JSON lines. Default error. */
   readonly logLevel?: LogLevel;
   /** A logger of yours instead. */
@@ -60,9 +62,10 @@ export interface Served {
 
 /** Starts a server. Throws `config-invalid` or `address-unavailable`. */
 export async function serve(options: ServeOptions): Promise<Served> {
-  const { port: asked, host = DEFAULT_HOST, noAuth = false, logger, logLevel = "error", ...pluginOptions } = options;
+  const { port: asked, host = DEFAULT_HOST, noAuth = false, ...rest } = options;
+  const { logger, logLevel = "error", requestTimeoutMs = 120_000, ...pluginOptions } = rest;
   if (!noAuth && options.auth === undefined && !isLoopback(host)) throw beyondLoopback(host);
-  const app = createApp(logger, logLevel);
+  const app = createApp(logger, logLevel, requestTimeoutMs);
   try {
     await app.register(heddlePlugin, { ...pluginOptions, ...originRules(host, options) });
     const wanted = asked ?? (await firstFreePort(host));
@@ -76,12 +79,16 @@ export async function serve(options: ServeOptions): Promise<Served> {
   }
 }
 
-function createApp(logger: FastifyBaseLogger | undefined, level: LogLevel): FastifyInstance {
+function createApp(
+  logger: FastifyBaseLogger | undefined,
+  level: LogLevel,
+  requestTimeout: number,
+): FastifyInstance {
   /** The newest answer on each connection: those before it have ended, or are under way. */
   const answers = new WeakMap<Socket, ServerResponse>();
   const app: FastifyInstance = fastify({
     ...(logger === undefined ? { logger: { level, stream: process.stderr } } : { loggerInstance: logger }),
-    requestTimeout: 120_000,
+    requestTimeout,
     // Ids in paths are up to 256 characters, each up to 12 in its percent-encoded form.
     routerOptions: { maxParamLength: 256 * 12 },
     // Fastify's own answer would not have the form of our errors; the plugin refuses in its place.
@@ -90,8 +97,12 @@ function createApp(logger: FastifyBaseLogger | undefined, level: LogLevel): Fast
     forceCloseConnections: true,
     frameworkErrors: replyError,
     clientErrorHandler: (error, socket) => refuseBadBytes(error, socket, answers.get(socket)),
-    // Node's own answer would have no body.
-    http: { requireHostHeader: false },
+    http: {
+      // Node's own answer would have no body.
+      requireHostHeader: false,
+      headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeout),
+      connectionsCheckingInterval: Math.min(HEADERS_TIMEOUT_MS / 2, requestTimeout),
+    },
   });
   app.addHook("onRequest", async ({ raw: { httpVersion, headers } }) => {
     if (httpVersion === "1.1" && headers.host === undefined) throw withoutHost();
@@ -103,6 +114,9 @@ function createApp(logger: FastifyBaseLogger | undefined, level: LogLevel): Fast
   app.setErrorHandler(replyError);
   return app;
 }
+
+/** Longest time that the headers of a request may take. */
+const HEADERS_TIMEOUT_MS = 60_000;
 
 /** How long a client may take to read why its bytes are refused. */
 const REFUSAL_GRACE_MS = 1000;
