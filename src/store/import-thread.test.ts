@@ -93,6 +93,9 @@ describe("a file that was damaged is refused with the line, and changes nothing"
 const eventLine = (seq: number, json: string, runId = "r1"): string =>
   `{"type":"event","seq":${seq},"runId":"${runId}","event":${json}}`;
 
+/** A list in a list, so many deep. */
+const nested = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels));
+
 const IS_LINE = /^\{ ?"type":"(event|run)",/;
 
 const compacted = (number: number, json: string, range = '"firstSeq":1,"lastSeq":5'): string =>
@@ -181,6 +184,7 @@ describe("a file that says what cannot be is refused with the line", () => {
     ["a wrong title", 1, 'text in "title"', { thread: { title: 7 } }],
     ["a wrong tail", 1, 'a whole number in "tail"', { thread: { tail: -1 } }],
     ["wrong metadata", 1, 'an object in "metadata"', { thread: { metadata: [] } }],
+    ["metadata beyond all depth", 1, "nested too deeply", { thread: { metadata: { deep: nested(512) } } }],
     ["a wrong flag", 1, 'true or false in "archived"', { thread: { archived: "no" } }],
     ["no id", 1, "names no thread", { thread: { threadId: "" } }],
     ["a floor beyond the tail", 1, "floor", { thread: { floor: 6 } }],
@@ -234,6 +238,12 @@ describe("a file that says what cannot be is refused with the line", () => {
       4,
       "larger than a double",
       { events: [START, '{"type":"CUSTOM","name":"n","value":1e999}'] },
+    ],
+    [
+      "an event beyond all depth",
+      4,
+      "depth of the JSON value",
+      { events: [START, `{"type":"CUSTOM","name":"n","value":${JSON.stringify(nested(512))}}`] },
     ],
     ["an event that lacks something", 4, "no valid event", { events: [START, '{"type":"TEXT_MESSAGE_START"}'] }],
     ["an unknown event", 4, "does not describe", { events: [START, '{"type":"NEWS"}'] }],
@@ -417,10 +427,12 @@ describe("import", () => {
     await expect(refused).rejects.toMatchObject({ code: "input-invalid", details: { path: "/threadId" } });
   });
 
-  test("keeps the texts of events byte for byte", async () => {
+  test("writes events anew, so that a text has one form and hides no word; those that we wrote stay as they are", async () => {
     const texts = [
       JSON.stringify(startOf(KEY, "r1")),
       String.raw`{"type":"CUSTOM","name":"escapes","value":"\u0041\/\ud83e\uddf5\ud800\u0000\r\n"}`,
+      String.raw`{"type":"CUSTOM","name":"twice","name":"\u0074wice","value":"s\u0065cret"}`,
+      String.raw`{"\u0074ype":"CUSTOM","name":"key","value":null}`,
       '{"type":"CUSTOM","name":"signs","value":"\u2028 \u2029 \ufeff \u{10ffff}"}',
       '{ "value" : { "b":1, "a":2, "10":1, "9":2, "__proto__":{"x":1.0} } , "type":"CUSTOM" , "name":"spaces" }',
       `{"type":"CUSTOM","name":"deep","value":${"[".repeat(500)}${"]".repeat(500)}}`,
@@ -433,7 +445,13 @@ describe("import", () => {
     const other = memoryStore();
     await importThread(other, KEY, splitLines([bytes]));
     const read = await listOf(readAll(other, KEY));
-    expect(read.map(({ json }) => json).slice(0, -1)).toEqual(texts);
+    const written = read.map(({ json }) => json);
+    expect(written.slice(0, -1)).toEqual(texts.map((text) => JSON.stringify(JSON.parse(text))));
+    expect(written[1]).toBe(String.raw`{"type":"CUSTOM","name":"escapes","value":"A/🧵\ud800\u0000\r\n"}`);
+    expect(written[2]).toBe('{"type":"CUSTOM","name":"twice","value":"secret"}');
+    const again = memoryStore();
+    await importThread(again, KEY, await listOf(exportThread(other, KEY)));
+    expect(await listOf(readAll(again, KEY))).toEqual(read);
     expect(read.map((event) => event.runId)).toEqual(texts.concat("end").map(() => runId));
   });
 

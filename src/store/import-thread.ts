@@ -1,7 +1,7 @@
 /**
  * Import: an exported thread becomes one of this store. All of it is read and judged before anything is written, and it
- * is written at once; so a broken file changes nothing. Under its own id the texts of the events are those of the file;
- * under another one the events that name the thread name it anew, or no run could follow.
+ * is written at once; so a broken file changes nothing. Events are written anew from what was judged, so
+ * that a text has one form only; under another id those that name the thread name it anew, or no run could follow.
  */
 import { HeddleError } from "../protocol/index.ts";
 import { settleRun } from "./settle-run.ts";
@@ -15,6 +15,8 @@ export interface ImportPlace {
   readonly tenant: string;
   /** What it is called there. Default: its own id. */
   readonly threadId?: string | undefined;
+  /** The user who owns it there. Default: nobody. */
+  readonly owner?: string | undefined;
 }
 
 /** Options of `importThread`. */
@@ -43,7 +45,7 @@ export interface ImportedThread {
  */
 export async function importThread(
   store: Store,
-  { tenant, threadId }: ImportPlace,
+  { tenant, threadId, owner }: ImportPlace,
   lines: AsyncIterable<string> | Iterable<string>,
   { maxLineBytes = MAX_LINE_BYTES, onSettled }: ImportOptions = {},
 ): Promise<ImportedThread> {
@@ -54,7 +56,7 @@ export async function importThread(
   // Only now the store is touched, and perhaps made.
   const { dump, closed } = close(await store.nowMs());
   const key = { tenant, threadId: dump.thread.threadId };
-  await store.importThread(key, dump);
+  await store.importThread(key, dump, { owner });
   // Parents come before their children, so each starts from a snapshot.
   for (const [index, { runId }] of dump.runs.entries()) {
     await settleRun(store, { ...key, runId });

@@ -8,7 +8,7 @@ import { HeddleError } from "../protocol/index.ts";
 import { MemoryThread, unknownRun, unknownThread } from "./memory-thread.ts";
 import type { MemoryRun } from "./memory-thread.ts";
 import type { ClaimRequest, ClaimResult, EnqueueRequest, EnqueueResult } from "./store.ts";
-import type { Store, ThreadDump, ThreadInfo, ThreadKey } from "./store.ts";
+import type { ListRequest, Store, ThreadDump, ThreadInfo, ThreadKey } from "./store.ts";
 import { pageOf } from "./thread-page.ts";
 import { ThreadWatchers } from "./thread-watchers.ts";
 
@@ -94,6 +94,8 @@ export function memoryStore({ nowMs = Date.now }: MemoryStoreOptions = {}): Stor
     nowMs: () => within((now) => now),
     watch: (key, watcher) => watchers.add(key, watcher),
     ...queueing(threads, within, watchers),
+    ...access(threads, within, watchers),
+    ...ticketing(within),
     ...reading(threads, within),
     ...settling(threads, within),
     ...housekeeping(threads, within),
@@ -155,6 +157,44 @@ const queueing = (threads: Threads, within: Within, watchers: ThreadWatchers): Q
     }),
 });
 
+type Access = Pick<Store, "setMember" | "members" | "roleIn" | "runningBy">;
+
+const access = (threads: Threads, within: Within, watchers: ThreadWatchers): Access => ({
+  setMember: (key, user, role) =>
+    within(() => {
+      const changed = threads.need(key).setMember(user, role);
+      if (changed) watchers.call(key);
+      return changed;
+    }),
+  members: (key) => within(() => threads.get(key)?.members() ?? []),
+  roleIn: (key, user) => within(() => threads.get(key)?.roleOf(user)),
+  runningBy: (tenant, principal) =>
+    within(
+      () =>
+        threads.running().filter(({ run: { about } }) => about.tenant === tenant && about.principal === principal)
+          .length,
+    ),
+});
+
+type Ticketing = Pick<Store, "saveTicket" | "takeTicket">;
+
+function ticketing(within: Within): Ticketing {
+  const tickets = new Map<string, { readonly body: string; readonly untilMs: number }>();
+  return {
+    saveTicket: ({ hash, body, forMs }) =>
+      within((now) => {
+        for (const [known, { untilMs }] of tickets) if (untilMs <= now) tickets.delete(known);
+        tickets.set(hash, { body, untilMs: now + forMs });
+      }),
+    takeTicket: (hash) =>
+      within((now) => {
+        const ticket = tickets.get(hash);
+        tickets.delete(hash);
+        return ticket !== undefined && ticket.untilMs > now ? ticket.body : undefined;
+      }),
+  };
+}
+
 function enqueue(threads: Threads, request: EnqueueRequest, now: number): EnqueueResult {
   const thread = threads.need(request);
   const { runId, agent, body, principal, parentRunId, limit } = request;
@@ -208,7 +248,7 @@ const keyOf = ({ about: { tenant, threadId } }: MemoryThread): ThreadKey => ({ t
 type Housekeeping = Pick<Store, "listThreads" | "updateThread" | "deleteThread" | "importThread">;
 
 const housekeeping = (threads: Threads, within: Within): Housekeeping => ({
-  listThreads: (request) => within(() => pageOf(threads.of(request.tenant), request)),
+  listThreads: (request) => within(() => pageOf(threads.of(request), request)),
   updateThread: (key, { title, archived, metadata, head }) =>
     within((now) => {
       const thread = threads.need(key);
@@ -222,10 +262,10 @@ const housekeeping = (threads: Threads, within: Within): Housekeeping => ({
       return thread.info();
     }),
   deleteThread: (key) => within(() => threads.delete(key)),
-  importThread: (key, dump) =>
+  importThread: (key, dump, { owner } = {}) =>
     within((now) => {
       if (threads.get(key) !== undefined) throw threadExists(key);
-      threads.add(restored(key, dump, now));
+      threads.add(restored(key, dump, owner, now));
     }),
 });
 
@@ -242,7 +282,7 @@ function claim(threads: Threads, request: ClaimRequest, now: number): ClaimResul
   }
   const waits = known?.queue.some((queued) => queued.runId === runId) ?? false;
   if (ifQueued === true && !waits) throw unknownRun(request);
-  const thread = known ?? threads.add(new MemoryThread(request, now));
+  const thread = known ?? threads.add(new MemoryThread(request, request.owner, now));
   const run = thread.begin(request, now);
   return { type: "claimed", lease: thread.leaseOf(run, request.leaseMs), thread: thread.info() };
 }
@@ -253,8 +293,9 @@ export function threadExists({ threadId }: ThreadKey): HeddleError<"thread-exist
   return new HeddleError("thread-exists", message, { threadId });
 }
 
-function restored(key: ThreadKey, { thread: info, runs, events, settlements }: ThreadDump, now: number): MemoryThread {
-  const thread = new MemoryThread(key, now);
+function restored(key: ThreadKey, dump: ThreadDump, owner: string | undefined, now: number): MemoryThread {
+  const { thread: info, runs, events, settlements } = dump;
+  const thread = new MemoryThread(key, owner, now);
   const { tenant, threadId } = key;
   const { floor, head, title, archived, metadata, createdAtMs, updatedAtMs } = info;
   Object.assign(thread.about, { floor, head, title, archived, metadata, createdAtMs, updatedAtMs });
@@ -303,8 +344,10 @@ class Threads {
     return this.#tenants.get(tenant)?.delete(threadId) ?? false;
   }
 
-  of(tenant: string): readonly ThreadInfo[] {
-    return Array.from(this.#tenants.get(tenant)?.values() ?? [], (thread) => thread.info());
+  of({ tenant, user }: ListRequest): readonly ThreadInfo[] {
+    const threads = [...(this.#tenants.get(tenant)?.values() ?? [])];
+    const theirs = user === undefined ? threads : threads.filter((thread) => thread.roleOf(user) !== undefined);
+    return theirs.map((thread) => thread.info());
   }
 
   all(): readonly MemoryThread[] {

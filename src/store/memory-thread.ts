@@ -8,6 +8,8 @@ import type {
   ClaimRequest,
   CompactedEvent,
   Lease,
+  Member,
+  MemberRole,
   Page,
   QueuedRun,
   ReadRequest,
@@ -17,6 +19,7 @@ import type {
   StoredEvent,
   ThreadInfo,
   ThreadKey,
+  ThreadRole,
   ToolCallClaim,
   ToolCallRequest,
 } from "./store.ts";
@@ -60,9 +63,10 @@ export class MemoryThread {
   readonly events: StoredEvent[] = [];
   /** Runs that wait, the next one first. */
   readonly queue: MemoryQueued[] = [];
+  readonly #members = new Map<string, MemberRole>();
   readonly #toolCalls = new Map<string, { readonly holder: string; readonly untilMs: number }>();
 
-  constructor({ tenant, threadId }: ThreadKey, nowMs: number) {
+  constructor({ tenant, threadId }: ThreadKey, owner: string | undefined, nowMs: number) {
     this.about = {
       tenant,
       threadId,
@@ -72,6 +76,7 @@ export class MemoryThread {
       title: undefined,
       archived: false,
       metadata: {},
+      owner,
       createdAtMs: nowMs,
       updatedAtMs: nowMs,
     };
@@ -128,6 +133,24 @@ export class MemoryThread {
   unqueue(runId: string): boolean {
     const at = this.queue.findIndex((queued) => queued.runId === runId);
     return at >= 0 && this.queue.splice(at, 1).length > 0;
+  }
+
+  /** Gives somebody a role, or takes it away. False where nothing changed. */
+  setMember(user: string, role: MemberRole | null): boolean {
+    if (user === this.about.owner || (this.#members.get(user) ?? null) === role) return false;
+    if (role === null) this.#members.delete(user);
+    else this.#members.set(user, role);
+    return true;
+  }
+
+  /** Its members, by their names. */
+  members(): readonly Member[] {
+    return Array.from(this.#members, ([user, role]) => ({ user, role })).toSorted((a, b) => (a.user < b.user ? -1 : 1));
+  }
+
+  /** What somebody may do with it. */
+  roleOf(user: string): ThreadRole | undefined {
+    return user === this.about.owner ? "owner" : this.#members.get(user);
   }
 
   /** Gives a frontend call to whoever asks, unless another has it. */

@@ -1,4 +1,5 @@
 /** What is made of a run once it has ended: a snapshot of its branch, and its compacted form. */
+import { HeddleError } from "../protocol/index.ts";
 import type { Event } from "../protocol/index.ts";
 import { compactWithRanges, prelude } from "../stream/index.ts";
 import { foldBranch, readAll } from "./fold-branch.ts";
@@ -34,15 +35,50 @@ async function snapshotOf(store: Store, run: RunInfo): Promise<Snapshot> {
   return { runId: run.runId, seq: run.lastSeq, events: prelude(state) };
 }
 
-/** Settles what a crash left unsettled. Returns how many runs. */
+/** How many runs are looked for at a time. */
+const AT_A_TIME = 64;
+
+/**
+ * Settles what a crash left unsettled. Returns how many runs. One that cannot be settled holds up no other: it stays as it
+ * is, and when everything else is done `store-corrupt` names it.
+ */
 export async function settleLeftovers(store: Store): Promise<number> {
-  let settled = 0;
-  for (;;) {
-    const keys = await store.unsettled();
-    for (const key of keys) await settleRun(store, key);
-    settled += keys.length;
-    if (keys.length === 0) return settled;
+  const failed = new Map<string, { readonly key: RunKey; readonly error: unknown }>();
+  for (let settled = 0; ;) {
+    const keys = (await store.unsettled(AT_A_TIME + failed.size)).filter((key) => !failed.has(nameOf(key)));
+    if (keys.length === 0) {
+      if (failed.size > 0) throw unsettleable([...failed.values()]);
+      return settled;
+    }
+    for (const key of keys) {
+      try {
+        await settleRun(store, key);
+        settled += 1;
+      } catch (error) {
+        if (isOfStore(error)) throw error;
+        failed.set(nameOf(key), { key, error });
+      }
+    }
   }
+}
+
+/** Whether it is the store that fails, and not what one run holds. */
+const isOfStore = (error: unknown): boolean =>
+  error instanceof HeddleError && error.code.startsWith("store-") && error.code !== "store-corrupt";
+
+const nameOf = ({ tenant, threadId, runId }: RunKey): string => JSON.stringify([tenant, threadId, runId]);
+
+function unsettleable(
+  failed: readonly { readonly key: RunKey; readonly error: unknown }[],
+): HeddleError<"store-corrupt"> {
+  const runs = failed.map(({ key: { tenant, threadId, runId }, error }) => ({
+    tenant,
+    threadId,
+    runId,
+    reason: error instanceof Error ? error.message : String(error),
+  }));
+  const message = `Runs that ended cannot be restored and were left as they are (${runs.length}): look at their events.`;
+  return new HeddleError("store-corrupt", message, { runs }, { cause: failed[0]?.error });
 }
 
 /** The state that the run found on its branch; undefined where it is the first, whose input says it. */

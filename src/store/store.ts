@@ -43,6 +43,8 @@ export interface ThreadInfo extends ThreadKey {
   readonly archived: boolean;
   /** What the application keeps with it. */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** The user who owns it; undefined where it was made without one. */
+  readonly owner: string | undefined;
   /** When it began. */
   readonly createdAtMs: number;
   /** When a run last started or ended in it, or it was changed. */
@@ -101,6 +103,8 @@ export interface ClaimRequest extends RunKey {
   readonly ifQueued?: boolean;
   /** Who starts it. */
   readonly principal?: string | undefined;
+  /** The user who owns the thread, where the claim makes it. A thread that is there keeps its owner. */
+  readonly owner?: string | undefined;
   /** How long the lease holds without an append or a heartbeat. */
   readonly leaseMs: number;
   /** The run's first events, as JSON, committed together with the claim. They are batch 0. */
@@ -299,6 +303,27 @@ export const THREAD_ROLES = ["observer", "collaborator", "owner"] as const;
 /** What somebody may do with a thread: watch it, write to it, or everything. */
 export type ThreadRole = (typeof THREAD_ROLES)[number];
 
+/** What a member of a thread may do with it: there is one owner, who is no member. */
+export type MemberRole = Exclude<ThreadRole, "owner">;
+
+/** Somebody who may do something with a thread of another. */
+export interface Member {
+  /** Who. */
+  readonly user: string;
+  /** What. */
+  readonly role: MemberRole;
+}
+
+/** Something that is kept for a short while, to be taken once by whoever knows its name. */
+export interface Ticket {
+  /** A hash of the secret that takes it: who reads the store cannot take it. */
+  readonly hash: string;
+  /** What it is worth. The store does not look into it. */
+  readonly body: string;
+  /** How long it can be taken. */
+  readonly forMs: number;
+}
+
 /** Which part of a log to read. */
 export interface ReadRequest {
   /** Seq of the last event that is known. Default 0. */
@@ -357,6 +382,8 @@ export interface Settlement {
 export interface ListRequest {
   /** Whose. */
   readonly tenant: string;
+  /** Only those that this user owns or is a member of. */
+  readonly user?: string | undefined;
   /** Only those whose id or title contains this, in any case. */
   readonly query?: string | undefined;
   /** Only those that are put away, or only those that are not. Default: both. */
@@ -389,14 +416,20 @@ export interface ThreadPatch {
 
 /** A whole thread, as export writes it and import reads it. */
 export interface ThreadDump {
-  /** The thread; its log id is not taken over. */
-  readonly thread: Omit<ThreadInfo, "tenant" | "logId">;
+  /** The thread; its log id is not taken over, and whose it was is not told. */
+  readonly thread: Omit<ThreadInfo, "tenant" | "logId" | "owner">;
   /** Its runs, in order of their first event. None of them is running. */
   readonly runs: readonly Omit<RunInfo, "tenant" | "threadId" | "status" | "settled">[];
   /** All raw events beyond the floor, in order. */
   readonly events: readonly StoredEvent[];
   /** The compacted form and the snapshot of each run that has lost raw events. */
   readonly settlements: readonly (Settlement & { readonly runId: string })[];
+}
+
+/** Options of `importThread`. */
+export interface ImportThreadOptions {
+  /** The user who owns the thread from now on. */
+  readonly owner?: string | undefined;
 }
 
 /** What retention dropped. */
@@ -442,6 +475,7 @@ export interface Store {
    * INVARIANT: a run id is claimed once in a thread; every later claim gets `exists` (STORE-CLM-2).
    * INVARIANT: nothing but a spawned run hangs on a run that has not ended: `busy` (STORE-CLM-3).
    * INVARIANT: of claims that name one `ifHead`, at most one succeeds; the others get `moved` or `busy` (STORE-CLM-4).
+   * INVARIANT: a thread is owned by whom the claim or the import that made it named, as long as it is there (STORE-ACC-1).
    */
   claim(request: ClaimRequest): Promise<ClaimResult>;
 
@@ -524,6 +558,43 @@ export interface Store {
    */
   annotate(request: AnnotateRequest): Promise<Annotated>;
 
+  /**
+   * Gives a user a role in a thread, or takes it away with null. Answers whether anything changed: the owner is the owner,
+   * whatever is set. Throws `thread-unknown`.
+   *
+   * INVARIANT: a member has the role that was set last, and none once it is taken away, here and elsewhere (STORE-ACC-2).
+   * INVARIANT: nothing else changes: not what is told of the thread, nor its place in lists; members go with it (STORE-ACC-3).
+   * INVARIANT: watchers of the thread are called after a change of its members (STORE-ACC-4).
+   */
+  setMember(key: ThreadKey, user: string, role: MemberRole | null): Promise<boolean>;
+
+  /** The members of a thread, by the code units of their names, without the owner; empty where there is no such thread. */
+  members(key: ThreadKey): Promise<readonly Member[]>;
+
+  /** What a user may do with a thread; undefined where there is no such thread, or nothing that they may. */
+  roleIn(key: ThreadKey, user: string): Promise<ThreadRole | undefined>;
+
+  /**
+   * How many runs that this principal started are running, in all threads of the tenant.
+   *
+   * INVARIANT: runs of others, those that wait and those that have ended are not counted (STORE-ACC-6).
+   */
+  runningBy(tenant: string, principal: string): Promise<number>;
+
+  /**
+   * Keeps a ticket; one of the same hash is replaced. Tickets that have expired are cleaned away here, now and then.
+   *
+   * INVARIANT: a ticket counts by the store's clock, and outlives the store (STORE-TIC-2).
+   */
+  saveTicket(ticket: Ticket): Promise<void>;
+
+  /**
+   * Takes a ticket: its body, or undefined where there is none, it was taken or it has expired.
+   *
+   * INVARIANT: of those who take a ticket, at the same time or later, one gets its body (STORE-TIC-1).
+   */
+  takeTicket(hash: string): Promise<string | undefined>;
+
   /** Asks whoever holds the run to stop, now or after a take-over. False where it is not running. */
   requestStop(key: RunKey): Promise<boolean>;
 
@@ -591,6 +662,7 @@ export interface Store {
    * Threads of a tenant, the most recently changed first.
    *
    * INVARIANT: every thread that does not change while the pages are read is in them exactly once (STORE-THR-1).
+   * INVARIANT: with a user, the same holds of the threads that they own or are a member of; no other is listed (STORE-ACC-5).
    */
   listThreads(request: ListRequest): Promise<ThreadPage>;
 
@@ -617,11 +689,11 @@ export interface Store {
   trim(endedBeforeMs: number): Promise<Trimmed>;
 
   /**
-   * Creates a thread from a dump, in one transaction, with a new log id. Throws `thread-exists`.
+   * Creates a thread from a dump, in one transaction, with a new log id, without members. Throws `thread-exists`.
    *
    * INVARIANT: a thread that was dumped and imported reads the same, but for its log id (STORE-EXP-1).
    */
-  importThread(key: ThreadKey, dump: ThreadDump): Promise<void>;
+  importThread(key: ThreadKey, dump: ThreadDump, options?: ImportThreadOptions): Promise<void>;
 
   /** The store's clock, which leases count by. */
   nowMs(): Promise<number>;

@@ -273,17 +273,19 @@ export class ThreadJudge {
     if (event.type === "RUN_STARTED") run.threadId = event.threadId;
   }
 
-  /** The event of a text, and the text, both under the thread's new name where it gets one. */
+  /**
+   * The event of a text, under the thread's new name where it gets one, and the event written anew: escapes, doubled members
+   * and spaces of the file say nothing, and would hide words from whoever looks for them in the text.
+   */
   #judge(json: string): { readonly event: Event; readonly json: string } {
     // A viewer is sent the text as it is, line by line.
     if (!json.startsWith("{") || !json.endsWith("}") || json.includes("\r") || json.includes("\n")) {
       throw this.#broken("holds something else than an event without line breaks");
     }
-    const event = this.#eventOf(json);
+    const read = this.#eventOf(json);
     const from = this.#thread?.threadId;
-    if (this.#as === undefined || from === undefined || from === this.#as) return { event, json };
-    const renamed = renameThread(event, from, this.#as);
-    return renamed === event ? { event, json } : { event: renamed, json: JSON.stringify(renamed) };
+    const event = this.#as === undefined || from === undefined ? read : renameThread(read, from, this.#as);
+    return { event, json: JSON.stringify(event) };
   }
 
   #eventOf(json: string): Event {

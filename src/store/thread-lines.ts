@@ -3,14 +3,14 @@
  * the compacted form; the raw events beyond the floor; and an end with counts, without which a file was cut.
  *
  * What can be worked out from events (how a run ended, snapshots) is not in the file, so a file cannot say otherwise.
- * An event stands last on its line, as the very text that the log holds, and is taken from there as it is. Annotations
- * are events of their run, wherever they stand; runs that wait are not told.
+ * An event stands last on its line, as the very text that the log holds. Annotations are events of their run, wherever
+ * they stand. Runs that wait are not told, nor whose the thread is and who its members are.
  */
-import { HeddleError } from "../protocol/index.ts";
+import { HeddleError, decodeJson } from "../protocol/index.ts";
 import type { LineageKind } from "../stream/lineage/index.ts";
 import { ENDINGS } from "./run-end.ts";
 import type { RunState } from "./run-end.ts";
-import type { CompactedEvent, RunInfo, StoredEvent, ThreadDump, ThreadInfo } from "./store.ts";
+import type { CompactedEvent, RunInfo, StoredEvent, ThreadDump } from "./store.ts";
 
 /** The version of the form that is written, and the only one that is read. */
 export const THREAD_FILE_VERSION = 1;
@@ -45,7 +45,7 @@ export type ThreadLine =
   | { readonly type: "end"; readonly counts: LineCounts };
 
 /** Writes the header. */
-export function headerLine(thread: Omit<ThreadInfo, "tenant" | "logId">): string {
+export function headerLine(thread: ThreadDump["thread"]): string {
   const { threadId, tail, floor, head, title, archived, metadata, createdAtMs, updatedAtMs } = thread;
   const about = { threadId, tail, floor, head, title, archived, metadata, createdAtMs, updatedAtMs };
   return `${JSON.stringify({ heddle: "thread", version: THREAD_FILE_VERSION, thread: about })}\n`;
@@ -127,10 +127,12 @@ function readWithEvent(head: Fields, json: string): ThreadLine {
 
 function objectOf(text: string, line: number): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(text);
+    // Whoever reads lines has a limit on their length; what is too deep could be kept and never written again.
+    const value = decodeJson(text, { maxBytes: text.length });
     if (isRecord(value)) return value;
   } catch (cause) {
-    throw brokenLine(line, "is not JSON", cause);
+    const deep = cause instanceof HeddleError && cause.code === "limit-exceeded";
+    throw brokenLine(line, deep ? "is nested too deeply" : "is not JSON", cause);
   }
   throw brokenLine(line, "is not a JSON object");
 }

@@ -26,7 +26,7 @@ export interface HintsOptions {
   readonly watchers: ThreadWatchers;
   /** Sends a payload. */
   readonly notify: (payload: string) => Promise<void>;
-  /** A mark for each thread, in their order, which is another one when there is more in its log or another queue. */
+  /** A mark for each thread, in their order, which is another one when its log, its queue or its members have changed. */
   readonly marksOf: (keys: readonly ThreadKey[]) => Promise<readonly (string | undefined)[]>;
 }
 

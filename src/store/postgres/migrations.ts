@@ -6,6 +6,10 @@
  * `{schema}` stands for the schema. The tenant leads every key. Rows of threads and runs change all the time and have room
  * to do so in place. Their ids are unique by themselves too: that leaves the planner no choice on the hot path, whatever
  * it knows of the tables.
+ *
+ * A process of the version before may be at work on the same tables: it has opened them and goes on. So a step adds tables,
+ * and columns that are null or have a default, and changes nothing that is there. What the older one cannot know of goes by
+ * the database's own means: its deletion of a thread takes the members along.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -127,5 +131,29 @@ export const MIGRATIONS: readonly string[] = [
     until_ms bigint NOT NULL,
     PRIMARY KEY (tenant, thread, name)
   );
+  `,
+  `
+  ALTER TABLE {schema}.threads ADD COLUMN owner text COLLATE "C", ADD COLUMN access bigint NOT NULL DEFAULT 0;
+  CREATE INDEX threads_by_owner ON {schema}.threads (tenant, owner, updated_ms, name) WHERE owner IS NOT NULL;
+
+  CREATE TABLE {schema}.members (
+    tenant bigint NOT NULL,
+    thread bigint NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    role text NOT NULL,
+    PRIMARY KEY (tenant, thread, name),
+    FOREIGN KEY (tenant, thread) REFERENCES {schema}.threads (tenant, id) ON DELETE CASCADE
+  );
+  CREATE INDEX members_by_name ON {schema}.members (tenant, name, thread);
+
+  CREATE TABLE {schema}.tickets (
+    hash text COLLATE "C" PRIMARY KEY,
+    until_ms bigint NOT NULL,
+    codec smallint NOT NULL,
+    data bytea NOT NULL
+  );
+  CREATE INDEX tickets_by_end ON {schema}.tickets (until_ms);
+
+  CREATE INDEX runs_by_principal ON {schema}.runs (tenant, principal) WHERE ended_ms IS NULL AND principal IS NOT NULL;
   `,
 ];

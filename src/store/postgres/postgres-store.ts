@@ -10,9 +10,12 @@ import { HeddleError } from "../../protocol/index.ts";
 import type { Batch, Store, ThreadKey } from "../index.ts";
 import type { AppendedRow } from "../sql/sql-append.ts";
 import { SqlReads } from "../sql/sql-reads.ts";
+import type { Reads } from "../sql/sql-reads.ts";
 import type { RunRef } from "../sql/sql-rows.ts";
 import { MERGE_EVERY, importThread, mergeRun, saveSnapshot, settle, trimThread, trimmable } from "../sql/sql-settle.ts";
 import { enqueue, unqueue } from "../sql/sql-queue.ts";
+import { setMember } from "../sql/sql-members.ts";
+import { saveTicket, takeTicket } from "../sql/sql-tickets.ts";
 import { claimToolCall } from "../sql/sql-tool-calls.ts";
 import { annotate, claim, deleteThread, heartbeat, requestStop, takeOver, updateThread } from "../sql/sql-writes.ts";
 import { numberIn, textIn } from "../sql/sql.ts";
@@ -48,7 +51,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
   checkSchema(schema);
   const base = new PostgresBase(url, options, postgresDialect(schema));
   const { watchers } = base;
-  const reading = <T>(work: (reads: SqlReads) => Promise<T>): Promise<T> =>
+  const reading: Reading = (work) =>
     base.tracked(async () => {
       await base.opened();
       return work(base.reads);
@@ -89,14 +92,18 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
     enqueue: async (request) => told(request, await base.transaction((sql, dialect) => enqueue(sql, dialect, request))),
     unqueue: async (key) => told(key, await base.transaction((sql, dialect) => unqueue(sql, dialect, key))),
     claimToolCall: (request) => base.transaction((sql, dialect) => claimToolCall(sql, dialect, request)),
+    setMember: async (key, user, role) =>
+      told(key, await base.transaction((sql, dialect) => setMember(sql, dialect, key, user, role))),
+    saveTicket: (ticket) => base.transaction((sql, dialect) => saveTicket(sql, dialect, ticket)),
+    takeTicket: (hash) => base.transaction((sql, dialect) => takeTicket(sql, dialect, hash)),
     annotate: async (request) =>
       told(request, await base.transaction((sql, dialect) => annotate(sql, dialect, request))),
     saveSnapshot: (key, snapshot) => base.transaction((sql, dialect) => saveSnapshot(sql, dialect, key, snapshot)),
     settle: (key, settlement) => base.transaction((sql, dialect) => settle(sql, dialect, key, settlement)),
     updateThread: (key, patch) => base.transaction((sql, dialect) => updateThread(sql, dialect, key, patch)),
     deleteThread: (key) => base.transaction((sql, dialect) => deleteThread(sql, dialect, key)),
-    importThread: async (key, dump) =>
-      told(key, await base.transaction((sql, dialect) => importThread(sql, dialect, key, dump))),
+    importThread: async (key, dump, options) =>
+      told(key, await base.transaction((sql, dialect) => importThread(sql, dialect, key, dump, options))),
     trim: async (endedBeforeMs) => {
       const total = { threads: 0, events: 0 };
       for (const key of await base.transaction((sql, dialect) => trimmable(sql, dialect, endedBeforeMs))) {
@@ -108,21 +115,30 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
       }
       return total;
     },
-    thread: (key) => reading((reads) => reads.thread(key)),
-    run: (key) => reading((reads) => reads.run(key)),
-    runs: (key) => reading((reads) => reads.runs(key)),
-    branch: (key) => reading((reads) => reads.branch(key)),
-    read: (key, request) => reading((reads) => reads.read(key, request)),
-    snapshot: (key, throughSeq) => reading((reads) => reads.snapshot(key, throughSeq)),
-    compacted: (key) => reading((reads) => reads.compacted(key)),
-    unsettled: (limit) => reading((reads) => reads.unsettled(limit)),
-    queue: (key) => reading((reads) => reads.queue(key)),
-    waiting: (limit) => reading((reads) => reads.waiting(limit)),
-    listThreads: (request) => reading((reads) => reads.listThreads(request)),
-    nowMs: () => reading((reads) => reads.nowMs()),
+    ...readingOf(reading),
     watch: (key, watcher) => watchers.add(key, watcher),
   };
 }
+
+type Reading = <T>(work: (reads: SqlReads) => Promise<T>) => Promise<T>;
+
+const readingOf = (reading: Reading): Pick<Store, Reads> => ({
+  thread: (key) => reading((reads) => reads.thread(key)),
+  run: (key) => reading((reads) => reads.run(key)),
+  runs: (key) => reading((reads) => reads.runs(key)),
+  branch: (key) => reading((reads) => reads.branch(key)),
+  read: (key, request) => reading((reads) => reads.read(key, request)),
+  snapshot: (key, throughSeq) => reading((reads) => reads.snapshot(key, throughSeq)),
+  compacted: (key) => reading((reads) => reads.compacted(key)),
+  unsettled: (limit) => reading((reads) => reads.unsettled(limit)),
+  queue: (key) => reading((reads) => reads.queue(key)),
+  waiting: (limit) => reading((reads) => reads.waiting(limit)),
+  members: (key) => reading((reads) => reads.members(key)),
+  roleIn: (key, user) => reading((reads) => reads.roleIn(key, user)),
+  runningBy: (tenant, principal) => reading((reads) => reads.runningBy(tenant, principal)),
+  listThreads: (request) => reading((reads) => reads.listThreads(request)),
+  nowMs: () => reading((reads) => reads.nowMs()),
+});
 
 /** Connections, transactions and what goes on beside them. */
 class PostgresBase {
@@ -300,7 +316,7 @@ class PostgresBase {
   async marksOf(keys: readonly ThreadKey[]): Promise<readonly (string | undefined)[]> {
     const { schema } = this.dialect;
     const rows = await this.sql.query(
-      `SELECT k.ord, concat_ws(' ', t.tail, (SELECT concat_ws(' ', count(*), max(q.id)) FROM ${schema}.queue q
+      `SELECT k.ord, concat_ws(' ', t.tail, t.access, (SELECT concat_ws(' ', count(*), max(q.id)) FROM ${schema}.queue q
          WHERE q.tenant = t.tenant AND q.thread = t.id)) AS mark
        FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS k(tenant, thread, ord)
        JOIN ${schema}.tenants n ON n.name = k.tenant JOIN ${schema}.threads t ON t.tenant = n.id AND t.name = k.thread`,

@@ -1,19 +1,31 @@
 /** What a SQL store tells: threads, runs, branches, pages of the log, snapshots. Every statement begins at the tenant. */
-import type { CompactedEvent, ListRequest, Page, QueuedRun, ReadRequest, RunInfo, RunKey, Snapshot } from "../index.ts";
-import type { StoredEvent, ThreadInfo, ThreadKey, ThreadPage, WaitingRun } from "../index.ts";
+import type { CompactedEvent, ListRequest, Member, Page, QueuedRun, ReadRequest, RunInfo, RunKey } from "../index.ts";
+import type {
+  Snapshot,
+  Store,
+  StoredEvent,
+  ThreadInfo,
+  ThreadKey,
+  ThreadPage,
+  ThreadRole,
+  WaitingRun,
+} from "../index.ts";
 import { trimmed } from "../cursor.ts";
 import { MAX_PAGE_CHARS, unknownThread } from "../memory-thread.ts";
 import { DEFAULT_PAGE_SIZE, endOfPage, readPlace } from "../thread-page.ts";
 import { unpack, unpackEvents } from "./segment.ts";
 import { joinSnapshot, namedBlobs } from "./snapshot-parts.ts";
-import { QUEUE_COLUMNS, RUN_COLUMNS, THREAD_COLUMNS, queuedOf, runOf, threadOf } from "./sql-rows.ts";
-import { bytesIn, maybeNumberIn, numberIn, textIn } from "./sql.ts";
+import { QUEUE_COLUMNS, RUN_COLUMNS, THREAD_COLUMNS, memberRoleIn, queuedOf, runOf, threadOf } from "./sql-rows.ts";
+import { bytesIn, maybeNumberIn, maybeTextIn, numberIn, textIn } from "./sql.ts";
 import type { Dialect, Row, Sql, SqlValue } from "./sql.ts";
 
 /** Rows of the log that one statement fetches. */
 const ROWS_PER_STATEMENT = 64;
 /** How often a snapshot is looked for whose parts are gone before it counts as damage. */
 const SNAPSHOT_ATTEMPTS = 3;
+
+/** The methods that change nothing. */
+export type Reads = keyof SqlReads & keyof Store;
 
 /** Reads through statements. */
 export class SqlReads {
@@ -252,7 +264,51 @@ export class SqlReads {
   }
 
   /** See `Store`. */
-  async listThreads({ tenant, query, archived, after, limit = DEFAULT_PAGE_SIZE }: ListRequest): Promise<ThreadPage> {
+  async members({ tenant, threadId }: ThreadKey): Promise<readonly Member[]> {
+    const { schema } = this.#dialect;
+    const rows = await this.#sql.all(
+      `SELECT m.name, m.role FROM ${schema}.tenants n JOIN ${schema}.threads t ON t.tenant = n.id
+       JOIN ${schema}.members m ON m.tenant = t.tenant AND m.thread = t.id WHERE n.name = $1 AND t.name = $2`,
+      [tenant, threadId],
+    );
+    const members = rows.flatMap((row) => {
+      const role = memberRoleIn(row);
+      return role === undefined ? [] : [{ user: textIn(row, "name"), role }];
+    });
+    // Engines order text in their own ways.
+    return members.toSorted((a, b) => (a.user < b.user ? -1 : 1));
+  }
+
+  /** See `Store`. */
+  async roleIn({ tenant, threadId }: ThreadKey, user: string): Promise<ThreadRole | undefined> {
+    const { schema } = this.#dialect;
+    const [row] = await this.#sql.all(
+      `SELECT t.owner, m.role FROM ${schema}.tenants n JOIN ${schema}.threads t ON t.tenant = n.id
+       LEFT JOIN ${schema}.members m ON m.tenant = t.tenant AND m.thread = t.id AND m.name = $3
+       WHERE n.name = $1 AND t.name = $2`,
+      [tenant, threadId, user],
+    );
+    if (row === undefined) return undefined;
+    return maybeTextIn(row, "owner") === user ? "owner" : memberRoleIn(row);
+  }
+
+  /** See `Store`. */
+  async runningBy(tenant: string, principal: string): Promise<number> {
+    const { schema } = this.#dialect;
+    const [row] = await this.#sql.all(
+      `SELECT count(*) AS running FROM ${schema}.runs WHERE ended_ms IS NULL AND principal = $2
+       AND tenant = (SELECT id FROM ${schema}.tenants WHERE name = $1)`,
+      [tenant, principal],
+    );
+    return row === undefined ? 0 : numberIn(row, "running");
+  }
+
+  /**
+   * See `Store`. Threads of a user are found in two ways, each from an index of its own: as the owner's, in order, and as a
+   * member's, of which there are few. Each way yields one page at most, and the first of both together are the page.
+   */
+  async listThreads(request: ListRequest): Promise<ThreadPage> {
+    const { tenant, user, query, archived, after, limit = DEFAULT_PAGE_SIZE } = request;
     const { schema, contains } = this.#dialect;
     const values: SqlValue[] = [tenant];
     const put = (value: SqlValue): string => `$${values.push(value)}`;
@@ -266,10 +322,17 @@ export class SqlReads {
       const place = readPlace(after);
       where.push(`(t.updated_ms, t.name) < (${put(place.updatedAtMs)}, ${put(place.threadId)})`);
     }
+    const [most, who] = [put(limit + 1), user === undefined ? "" : put(user)];
+    const page = (from: string, ...also: readonly string[]): string =>
+      `SELECT ${THREAD_COLUMNS} FROM ${schema}.threads t ${from}
+       WHERE ${[`t.tenant = (SELECT id FROM ${schema}.tenants WHERE name = $1)`, ...also, ...where].join(" AND ")}
+       ORDER BY t.updated_ms DESC, t.name DESC LIMIT ${most}`;
     const rows = await this.#sql.all(
-      `SELECT ${THREAD_COLUMNS} FROM ${schema}.tenants n JOIN ${schema}.threads t ON t.tenant = n.id
-       WHERE n.name = $1 ${where.map((each) => `AND ${each}`).join(" ")}
-       ORDER BY t.updated_ms DESC, t.name DESC LIMIT ${put(limit + 1)}`,
+      user === undefined
+        ? page("")
+        : `SELECT * FROM (${page("", `t.owner = ${who}`)}) owned UNION ALL
+           SELECT * FROM (${page(`JOIN ${schema}.members m ON m.tenant = t.tenant AND m.thread = t.id`, `m.name = ${who}`)}) shared
+           ORDER BY updated_ms DESC, thread_name DESC LIMIT ${most}`,
       values,
     );
     return endOfPage(

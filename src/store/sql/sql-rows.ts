@@ -1,13 +1,13 @@
 /** Rows as what they tell. */
 import type { LineageKind } from "../../stream/lineage/index.ts";
-import type { Lease, QueuedRun, RunEnd, RunInfo, RunKey, ThreadInfo, ThreadKey } from "../index.ts";
+import type { Lease, MemberRole, QueuedRun, RunEnd, RunInfo, RunKey, ThreadInfo, ThreadKey } from "../index.ts";
 import { unpack } from "./segment.ts";
 import { bytesIn, jsonIn, maybeNumberIn, maybeTextIn, numberIn, textIn } from "./sql.ts";
 import type { Row } from "./sql.ts";
 
 /** What tells a thread, of a table called `t`. */
 export const THREAD_COLUMNS = `t.tenant AS tenant_id, t.id AS thread_id, t.name AS thread_name, t.log_id, t.tail, t.floor,
-  t.head, t.title, t.archived, t.metadata, t.created_ms, t.updated_ms`;
+  t.head, t.title, t.archived, t.metadata, t.owner, t.created_ms, t.updated_ms`;
 
 /** What tells a run, of tables called `r` and, for its parent, `p`. */
 export const RUN_COLUMNS = `r.id AS run_id, r.thread AS thread_id, r.tenant AS tenant_id, r.name AS run_name, r.agent,
@@ -39,6 +39,7 @@ export function threadOf(tenant: string, row: Row): ThreadInfo {
     title: maybeTextIn(row, "title"),
     archived: numberIn(row, "archived") === 1,
     metadata: jsonIn(row, "metadata"),
+    owner: maybeTextIn(row, "owner"),
     createdAtMs: numberIn(row, "created_ms"),
     updatedAtMs: numberIn(row, "updated_ms"),
   };
@@ -68,6 +69,12 @@ export function runOf({ tenant, threadId }: ThreadKey, row: Row): RunInfo {
 function kindIn(row: Row): LineageKind | undefined {
   const kind = maybeTextIn(row, "kind");
   return kind === "continue" || kind === "branch" || kind === "spawn" ? kind : undefined;
+}
+
+/** The role in a row, as the column says it; undefined where it says none. */
+export function memberRoleIn(row: Row): MemberRole | undefined {
+  const role = maybeTextIn(row, "role");
+  return role === "collaborator" || role === "observer" ? role : undefined;
 }
 
 /** A run as the tables name it. */

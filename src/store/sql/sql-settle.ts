@@ -1,5 +1,5 @@
 /** What a SQL store makes of runs that are over or long: merged rows, snapshots, compacted forms; and what it lets go. */
-import type { RunKey, Settlement, Snapshot, ThreadDump, ThreadKey, Trimmed } from "../index.ts";
+import type { ImportThreadOptions, RunKey, Settlement, Snapshot, ThreadDump, ThreadKey, Trimmed } from "../index.ts";
 import { threadExists } from "../memory-store.ts";
 import { unknownRun, unknownThread } from "../memory-thread.ts";
 import { pack, packEvents, unpackEvents } from "./segment.ts";
@@ -154,10 +154,16 @@ export async function trimThread(sql: Sql, dialect: Dialect, key: ThreadKey, end
 }
 
 /** See `Store`. */
-export async function importThread(sql: Sql, dialect: Dialect, key: ThreadKey, dump: ThreadDump): Promise<void> {
+export async function importThread(
+  sql: Sql,
+  dialect: Dialect,
+  key: ThreadKey,
+  dump: ThreadDump,
+  { owner }: ImportThreadOptions = {},
+): Promise<void> {
   const { schema } = dialect;
   const { thread: about, runs, events, settlements } = dump;
-  if (!(await makeThread(sql, dialect, key))) throw threadExists(key);
+  if (!(await makeThread(sql, dialect, key, owner))) throw threadExists(key);
   const row = await lockThread(sql, dialect, key);
   if (row === undefined) throw unknownThread(key);
   const [tenant, thread] = [numberIn(row, "tenant_id"), numberIn(row, "thread_id")];

@@ -40,14 +40,15 @@ export async function makeThread(
   sql: Sql,
   { schema, now }: Dialect,
   { tenant, threadId }: ThreadKey,
+  owner: string | undefined,
 ): Promise<boolean> {
   await sql.all(`INSERT INTO ${schema}.tenants (name) VALUES ($1) ON CONFLICT (name) DO NOTHING`, [tenant]);
   const made = await sql.all(
-    `INSERT INTO ${schema}.threads (tenant, name, log_id, tail, floor, archived, metadata, created_ms, updated_ms)
-     SELECT id, $2, $3, 0, 0, 0, '{}', n.now_ms, n.now_ms FROM ${schema}.tenants, (SELECT ${now} AS now_ms) n
+    `INSERT INTO ${schema}.threads (tenant, name, log_id, owner, tail, floor, archived, metadata, created_ms, updated_ms)
+     SELECT id, $2, $3, $4, 0, 0, 0, '{}', n.now_ms, n.now_ms FROM ${schema}.tenants, (SELECT ${now} AS now_ms) n
      WHERE name = $1
      ON CONFLICT (tenant, name) DO NOTHING RETURNING id`,
-    [tenant, threadId, mintLogId()],
+    [tenant, threadId, mintLogId(), owner ?? null],
   );
   return made.length > 0;
 }
@@ -59,7 +60,7 @@ export async function claim(sql: Sql, dialect: Dialect, request: ClaimRequest): 
   let thread = await lockThread(sql, dialect, request);
   if (thread === undefined && parentRunId !== undefined) throw unknownRun({ ...request, runId: parentRunId });
   if (thread === undefined && typeof ifHead === "string") return { type: "moved", head: undefined };
-  const isNew = thread === undefined && (await makeThread(sql, dialect, request));
+  const isNew = thread === undefined && (await makeThread(sql, dialect, request, request.owner));
   if (thread === undefined) {
     thread = await lockThread(sql, dialect, request);
     if (thread === undefined) throw unknownThread(request);
@@ -234,7 +235,7 @@ export async function updateThread(
 }
 
 /** Tables that hang on a thread. */
-const OF_THREAD = ["segments", "snapshots", "blobs", "compacted", "queue", "tool_calls", "runs"] as const;
+const OF_THREAD = ["segments", "snapshots", "blobs", "compacted", "queue", "tool_calls", "members", "runs"] as const;
 
 /** See `Store`. */
 export async function deleteThread(sql: Sql, dialect: Dialect, key: ThreadKey): Promise<boolean> {

@@ -119,4 +119,28 @@ export const MIGRATIONS: readonly string[] = [
     UNIQUE (tenant, thread, name)
   ) STRICT;
   `,
+  `
+  ALTER TABLE threads ADD COLUMN owner TEXT;
+  ALTER TABLE threads ADD COLUMN access INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX threads_by_owner ON threads (tenant, owner, updated_ms, name) WHERE owner IS NOT NULL;
+
+  CREATE TABLE members (
+    tenant INTEGER NOT NULL,
+    thread INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    role TEXT NOT NULL,
+    UNIQUE (tenant, thread, name)
+  ) STRICT;
+  CREATE INDEX members_by_name ON members (tenant, name, thread);
+
+  CREATE TABLE tickets (
+    hash TEXT NOT NULL UNIQUE,
+    until_ms INTEGER NOT NULL,
+    codec INTEGER NOT NULL,
+    data BLOB NOT NULL
+  ) STRICT;
+  CREATE INDEX tickets_by_end ON tickets (until_ms);
+
+  CREATE INDEX runs_by_principal ON runs (tenant, principal) WHERE ended_ms IS NULL AND principal IS NOT NULL;
+  `,
 ];

@@ -10,6 +10,7 @@ import { HeddleError } from "../../protocol/index.ts";
 import type { Store, ThreadKey } from "../index.ts";
 import { packBatches } from "../sql/packed-batches.ts";
 import { SqlReads } from "../sql/sql-reads.ts";
+import type { Reads } from "../sql/sql-reads.ts";
 import { ThreadWatchers } from "../thread-watchers.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { SQLITE, SqliteSql } from "./sqlite-sql.ts";
@@ -82,28 +83,39 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Sto
     enqueue: async (request) => told(request, await (await writing()).call("enqueue", request)),
     unqueue: async (key) => told(key, await (await writing()).call("unqueue", key)),
     claimToolCall: async (request) => (await writing()).call("claimToolCall", request),
+    setMember: async (key, user, role) => told(key, await (await writing()).call("setMember", key, user, role)),
+    saveTicket: async (ticket) => (await writing()).call("saveTicket", ticket),
+    takeTicket: async (hash) => (await writing()).call("takeTicket", hash),
     annotate: async (request) => told(request, await (await writing()).call("annotate", request)),
     saveSnapshot: async (key, snapshot) => (await writing()).call("saveSnapshot", key, snapshot),
     settle: async (key, settlement) => (await writing()).call("settle", key, settlement),
     updateThread: async (key, patch) => (await writing()).call("updateThread", key, patch),
     deleteThread: async (key) => (await writing()).call("deleteThread", key),
     trim: async (endedBeforeMs) => (await writing()).call("trim", endedBeforeMs),
-    importThread: async (key, dump) => told(key, await (await writing()).call("importThread", key, dump)),
-    thread: async (key) => (await reads()).thread(key),
-    run: async (key) => (await reads()).run(key),
-    runs: async (key) => (await reads()).runs(key),
-    branch: async (key) => (await reads()).branch(key),
-    read: async (key, request) => (await reads()).read(key, request),
-    snapshot: async (key, throughSeq) => (await reads()).snapshot(key, throughSeq),
-    compacted: async (key) => (await reads()).compacted(key),
-    unsettled: async (limit) => (await reads()).unsettled(limit),
-    queue: async (key) => (await reads()).queue(key),
-    waiting: async (limit) => (await reads()).waiting(limit),
-    listThreads: async (request) => (await reads()).listThreads(request),
-    nowMs: async () => (await reads()).nowMs(),
+    importThread: async (key, dump, options) =>
+      told(key, await (await writing()).call("importThread", key, dump, options)),
+    ...readingOf(reads),
     watch: (key, watcher) => watchers.add(key, watcher),
   };
 }
+
+const readingOf = (reads: () => Promise<SqlReads>): Pick<Store, Reads> => ({
+  thread: async (key) => (await reads()).thread(key),
+  run: async (key) => (await reads()).run(key),
+  runs: async (key) => (await reads()).runs(key),
+  branch: async (key) => (await reads()).branch(key),
+  read: async (key, request) => (await reads()).read(key, request),
+  snapshot: async (key, throughSeq) => (await reads()).snapshot(key, throughSeq),
+  compacted: async (key) => (await reads()).compacted(key),
+  unsettled: async (limit) => (await reads()).unsettled(limit),
+  queue: async (key) => (await reads()).queue(key),
+  waiting: async (limit) => (await reads()).waiting(limit),
+  members: async (key) => (await reads()).members(key),
+  roleIn: async (key, user) => (await reads()).roleIn(key, user),
+  runningBy: async (tenant, principal) => (await reads()).runningBy(tenant, principal),
+  listThreads: async (request) => (await reads()).listThreads(request),
+  nowMs: async () => (await reads()).nowMs(),
+});
 
 /** A file that is open for reading. */
 interface Reading {

@@ -13,6 +13,8 @@ import type { AppendedRow } from "../sql/sql-append.ts";
 import { MERGE_EVERY, importThread, mergeRun, saveSnapshot, settle, trimThread, trimmable } from "../sql/sql-settle.ts";
 import type { RunRef } from "../sql/sql-rows.ts";
 import { enqueue, unqueue } from "../sql/sql-queue.ts";
+import { setMember } from "../sql/sql-members.ts";
+import { saveTicket, takeTicket } from "../sql/sql-tickets.ts";
 import { claimToolCall } from "../sql/sql-tool-calls.ts";
 import { annotate, claim, deleteThread, heartbeat, requestStop, takeOver, updateThread } from "../sql/sql-writes.ts";
 import { appendPacked } from "./append-packed.ts";
@@ -37,6 +39,9 @@ export const WRITING = [
   "enqueue",
   "unqueue",
   "claimToolCall",
+  "setMember",
+  "saveTicket",
+  "takeTicket",
   "annotate",
   "saveSnapshot",
   "settle",
@@ -150,6 +155,9 @@ function writerOn(sql: SqliteSql, lock: SqliteSql): SqliteWriter {
     enqueue: within(enqueue),
     unqueue: within(unqueue),
     claimToolCall: within(claimToolCall),
+    setMember: within(setMember),
+    saveTicket: within(saveTicket),
+    takeTicket: within(takeTicket),
     annotate: within(annotate),
     saveSnapshot: within(saveSnapshot),
     settle: within(settle),

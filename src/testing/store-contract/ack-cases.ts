@@ -26,7 +26,8 @@ const OTHER = { tenant: "other", threadId: "thread" };
 
 /** Does everything that a store can be asked to keep. */
 async function fill(store: Store): Promise<void> {
-  await runWhole(store, THREAD, "r1", { principal: "ada", agent: "writer" });
+  await runWhole(store, THREAD, "r1", { principal: "ada", owner: "ada", agent: "writer" });
+  await store.setMember(THREAD, "bob", "collaborator");
   await settleRun(store, THREAD, "r1");
   await store.trim((await store.nowMs()) + 1000);
   const lease = await begin(store, THREAD, "r2", { parentRunId: "r1", kind: "continue", events: textsOf("long", 300) });
@@ -90,6 +91,12 @@ const calls = (store: Store): readonly (readonly [name: string, call: () => Prom
     ["unqueue", () => store.unqueue(key)],
     ["waiting", () => store.waiting()],
     ["claimToolCall", () => store.claimToolCall({ ...THREAD, toolCallId: "c", holder: "h", leaseMs: 1 })],
+    ["setMember", () => store.setMember(key, "u", "observer")],
+    ["members", () => store.members(key)],
+    ["roleIn", () => store.roleIn(key, "u")],
+    ["runningBy", () => store.runningBy(key.tenant, "u")],
+    ["saveTicket", () => store.saveTicket({ hash: "h", body: "b", forMs: 1 })],
+    ["takeTicket", () => store.takeTicket("h")],
     ["annotate", () => store.annotate({ ...key, events: ["{}"] })],
     ["thread", () => store.thread(key)],
     ["run", () => store.run(key)],

@@ -52,6 +52,12 @@ function handleOn(data: Store): Store {
     unqueue: guarded(data.unqueue),
     waiting: guarded(data.waiting),
     claimToolCall: guarded(data.claimToolCall),
+    setMember: guarded(data.setMember),
+    members: guarded(data.members),
+    roleIn: guarded(data.roleIn),
+    runningBy: guarded(data.runningBy),
+    saveTicket: guarded(data.saveTicket),
+    takeTicket: guarded(data.takeTicket),
     annotate: guarded(data.annotate),
     thread: guarded(data.thread),
     run: guarded(data.run),
@@ -800,8 +806,10 @@ const MORE_BREAKAGES: readonly Breakage[] = [
       waiting: async (limit) => (await inner.waiting(limit)).filter(({ tenant }) => tenant === "acme"),
     }),
   },
-  ...(["enqueue", "unqueue", "annotate"] as const).map((method): Breakage => ({
-    clause: method === "annotate" ? "STORE-ANN-1" : "STORE-QUE-5",
+  ...(["enqueue", "unqueue", "annotate", "setMember"] as const).map((method): Breakage => ({
+    clause: { enqueue: "STORE-QUE-5", unqueue: "STORE-QUE-5", annotate: "STORE-ANN-1", setMember: "STORE-ACC-4" }[
+      method
+    ],
     what: `calls no watcher after ${method}`,
     data: (inner) => {
       let muted = false;
@@ -813,7 +821,8 @@ const MORE_BREAKAGES: readonly Breakage[] = [
           muted = false;
         }
       };
-      const silent: Pick<Store, "enqueue" | "unqueue" | "annotate"> = {
+      const silent: Pick<Store, "enqueue" | "unqueue" | "annotate" | "setMember"> = {
+        setMember: (key, user, role) => silently(() => inner.setMember(key, user, role)),
         enqueue: (request) => silently(() => inner.enqueue(request)),
         unqueue: (key) => silently(() => inner.unqueue(key)),
         annotate: (request) => silently(() => inner.annotate(request)),
@@ -958,7 +967,314 @@ const MORE_BREAKAGES: readonly Breakage[] = [
   },
 ];
 
-const ALL_BREAKAGES = [...BREAKAGES, ...MORE_BREAKAGES];
+/** Breakages of owners, members, counts and tickets. */
+const ACCESS_BREAKAGES: readonly Breakage[] = [
+  {
+    clause: "STORE-ACC-1",
+    what: "forgets whose a thread is",
+    data: (inner) => ({ claim: ({ owner: _owner, ...request }) => inner.claim(request) }),
+  },
+  {
+    clause: "STORE-ACC-1",
+    what: "takes whoever starts the first run for the owner",
+    data: (inner) => ({ claim: (request) => inner.claim({ ...request, owner: request.owner ?? request.principal }) }),
+  },
+  {
+    clause: "STORE-ACC-1",
+    what: "gives a thread to whoever claims in it last",
+    data: (inner) => {
+      const owners = new Map<string, string>();
+      return {
+        async claim(request) {
+          const result = await inner.claim(request);
+          if (result.type !== "claimed" || request.owner === undefined) return result;
+          owners.set(nameOf({ ...request, runId: "" }), request.owner);
+          return { ...result, thread: { ...result.thread, owner: request.owner } };
+        },
+        async thread(key) {
+          const thread = await inner.thread(key);
+          return thread && { ...thread, owner: owners.get(nameOf({ ...key, runId: "" })) ?? thread.owner };
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-ACC-1",
+    what: "lets nobody own what was imported",
+    data: (inner) => ({ importThread: (key, dump) => inner.importThread(key, dump) }),
+  },
+  {
+    clause: "STORE-ACC-2",
+    what: "keeps the role that was set first",
+    data: (inner) => ({
+      setMember: async (key, user, role) =>
+        (role === null || (await inner.roleIn(key, user)) === undefined) && inner.setMember(key, user, role),
+    }),
+  },
+  {
+    clause: "STORE-ACC-2",
+    what: "never takes a role away",
+    data: (inner) => ({
+      setMember: async (key, user, role) => (role === null ? true : inner.setMember(key, user, role)),
+    }),
+  },
+  {
+    clause: "STORE-ACC-2",
+    what: "says that something changed whenever it is asked",
+    data: (inner) => ({
+      async setMember(key, user, role) {
+        await inner.setMember(key, user, role);
+        return true;
+      },
+    }),
+  },
+  {
+    clause: "STORE-ACC-2",
+    what: "makes the owner the member that was set",
+    data: (inner) => {
+      const set = new Map<string, "collaborator" | "observer">();
+      return {
+        setMember(key, user, role) {
+          if (role !== null) set.set(nameOf({ ...key, runId: user }), role);
+          return inner.setMember(key, user, role);
+        },
+        roleIn: async (key, user) => {
+          const role = await inner.roleIn(key, user);
+          return role === "owner" ? (set.get(nameOf({ ...key, runId: user })) ?? role) : role;
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-ACC-2",
+    what: "takes users for the same in any case",
+    data: (inner) => ({ roleIn: (key, user) => inner.roleIn(key, user.toLowerCase()) }),
+  },
+  {
+    clause: "STORE-ACC-2",
+    what: "lists the newest member first",
+    data: (inner) => ({ members: async (key) => (await inner.members(key)).toReversed() }),
+  },
+  {
+    clause: "STORE-ACC-2",
+    what: "knows only the roles that it has looked up once",
+    handle: (inner) => {
+      const known = new Map<string, Awaited<ReturnType<Store["roleIn"]>>>();
+      return {
+        async roleIn(key, user) {
+          const name = nameOf({ ...key, runId: user });
+          if (!known.has(name)) known.set(name, await inner.roleIn(key, user));
+          return known.get(name);
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-ACC-3",
+    what: "counts a new member as a change of the thread",
+    data: (inner) => ({
+      async setMember(key, user, role) {
+        const changed = await inner.setMember(key, user, role);
+        if (changed) await inner.updateThread(key, {});
+        return changed;
+      },
+    }),
+  },
+  {
+    clause: "STORE-ACC-3",
+    what: "keeps the members of a deleted thread for the next of its name",
+    data: (inner) => {
+      const kept = new Map<string, Awaited<ReturnType<Store["members"]>>>();
+      return {
+        async deleteThread(key) {
+          kept.set(nameOf({ ...key, runId: "" }), await inner.members(key));
+          return inner.deleteThread(key);
+        },
+        async claim(request) {
+          const result = await inner.claim(request);
+          const { tenant, threadId } = request;
+          for (const { user, role } of kept.get(nameOf({ tenant, threadId, runId: "" })) ?? [])
+            await inner.setMember(request, user, role);
+          return result;
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-ACC-5",
+    what: "lists what a user owns, and not what they are a member of",
+    data: (inner) => ({
+      async listThreads(request) {
+        const { user } = request;
+        const page = await inner.listThreads(request);
+        return { ...page, threads: page.threads.filter(({ owner }) => user === undefined || owner === user) };
+      },
+    }),
+  },
+  {
+    clause: "STORE-ACC-5",
+    what: "lists everything for everybody",
+    data: (inner) => ({ listThreads: ({ user: _user, ...request }) => inner.listThreads(request) }),
+  },
+  {
+    clause: "STORE-ACC-5",
+    what: "looks for a user's threads in a page of everybody's",
+    data: (inner) => ({
+      async listThreads({ user, ...request }) {
+        const page = await inner.listThreads(request);
+        const threads = [];
+        for (const thread of page.threads)
+          if (user === undefined || (await inner.roleIn(thread, user)) !== undefined) threads.push(thread);
+        return { threads, next: threads.length === 0 ? undefined : page.next };
+      },
+    }),
+  },
+  {
+    clause: "STORE-ACC-5",
+    what: "lists those that a user owns before those that they are a member of",
+    data: (inner) => ({
+      async listThreads(request) {
+        const { user } = request;
+        const page = await inner.listThreads(request);
+        if (user === undefined) return page;
+        const [owned, shared] = [true, false].map((own) =>
+          page.threads.filter(({ owner }) => (owner === user) === own),
+        );
+        return { ...page, threads: [...(owned ?? []), ...(shared ?? [])] };
+      },
+    }),
+  },
+  {
+    clause: "STORE-ACC-6",
+    what: "counts the runs that a principal ever started",
+    data: (inner) => {
+      const started: RunKey[] = [];
+      return {
+        async claim(request) {
+          const result = await inner.claim(request);
+          if (result.type === "claimed") started.push({ ...request });
+          return result;
+        },
+        async runningBy(tenant, principal) {
+          let count = 0;
+          for (const key of started.filter((each) => each.tenant === tenant))
+            if ((await inner.run(key))?.principal === principal) count += 1;
+          return count;
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-ACC-6",
+    what: "counts the runs in threads that a principal owns",
+    data: (inner) => ({
+      async runningBy(tenant, principal) {
+        const { threads } = await inner.listThreads({ tenant, user: principal });
+        const runs = await Promise.all(threads.map((thread) => inner.runs(thread)));
+        return runs.flat().filter(({ end }) => end === undefined).length;
+      },
+    }),
+  },
+  {
+    clause: "STORE-ACC-6",
+    what: "counts a principal's runs in all tenants",
+    data: (inner) => ({
+      runningBy: async (_, principal) =>
+        (await inner.runningBy("acme", principal)) +
+        (await inner.runningBy("rival", principal)) +
+        (await inner.runningBy("b", principal)),
+    }),
+  },
+  {
+    clause: "STORE-TIC-1",
+    what: "gives a ticket as often as it is asked for",
+    data: (inner) => ({
+      async takeTicket(hash) {
+        const body = await inner.takeTicket(hash);
+        if (body !== undefined) await inner.saveTicket({ hash, body, forMs: 600_000 });
+        return body;
+      },
+    }),
+  },
+  {
+    clause: "STORE-TIC-1",
+    what: "reads a ticket and takes it later",
+    data: (inner) => {
+      const bodies = new Map<string, string>();
+      return {
+        saveTicket(ticket) {
+          if (ticket.forMs > 1000) bodies.set(ticket.hash, ticket.body);
+          return inner.saveTicket(ticket);
+        },
+        async takeTicket(hash) {
+          const body = bodies.get(hash);
+          await turn();
+          bodies.delete(hash);
+          return body;
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-TIC-1",
+    what: "writes the body of a ticket anew",
+    data: (inner) => ({
+      saveTicket: (ticket) =>
+        inner.saveTicket({
+          ...ticket,
+          body: ticket.body.startsWith("{") ? JSON.stringify(JSON.parse(ticket.body)) : ticket.body,
+        }),
+    }),
+  },
+  {
+    clause: "STORE-TIC-1",
+    what: "gives back a ticket that was saved before",
+    data: (inner) => {
+      const first = new Map<string, string>();
+      return {
+        saveTicket({ hash, body, forMs }) {
+          if (!first.has(hash)) first.set(hash, body);
+          return inner.saveTicket({ hash, body: first.get(hash) ?? body, forMs });
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-TIC-2",
+    what: "never lets a ticket expire",
+    data: (inner) => ({ saveTicket: (ticket) => inner.saveTicket({ ...ticket, forMs: 600_000 }) }),
+  },
+  {
+    clause: "STORE-TIC-2",
+    what: "cleans away tickets that have not expired",
+    data: (inner) => {
+      let last: string | undefined;
+      return {
+        async saveTicket(ticket) {
+          if (last !== undefined) await inner.takeTicket(last);
+          last = ticket.hash;
+          await inner.saveTicket(ticket);
+        },
+      };
+    },
+  },
+  {
+    clause: "STORE-TIC-2",
+    what: "knows only the tickets that were saved here",
+    handle: (inner) => {
+      const own = new Set<string>();
+      return {
+        saveTicket(ticket) {
+          own.add(ticket.hash);
+          return inner.saveTicket(ticket);
+        },
+        takeTicket: async (hash) => (own.has(hash) ? inner.takeTicket(hash) : undefined),
+      };
+    },
+  },
+];
+
+const ALL_BREAKAGES = [...BREAKAGES, ...MORE_BREAKAGES, ...ACCESS_BREAKAGES];
 
 /** What the cases of a clause say of a store. */
 async function findings(options: StoreContractOptions, clause: string): Promise<readonly unknown[]> {
@@ -1051,9 +1367,13 @@ describe("the model test", () => {
     "STORE-TCL-1",
     "STORE-ANN-1",
     "STORE-ANN-2",
+    "STORE-ACC-1",
+    "STORE-ACC-2",
+    "STORE-ACC-5",
+    "STORE-TIC-1",
   ];
   /** What only shows when several ask at once, or as time passes. */
-  const UNSEEN = /adds to it later|and claims it later|watcher|renews the lease/;
+  const UNSEEN = /adds to it later|and claims it later|watcher|renews the lease|before those that they/;
   const found = ALL_BREAKAGES.filter(
     ({ clause, data, what }) => FOUND.includes(clause) && data !== undefined && !UNSEEN.test(what),
   );

@@ -296,6 +296,44 @@ export const concurrencyCases = [
     }
   }),
 
+  ...together("STORE-ACC-1: of 12 claims that make a thread at once, one names its owner", async (_, handles) => {
+    const answers = await atOnce(12, handles, (store, index) =>
+      store.claim(claimOf(THREAD, `r${index}`, { owner: `user ${index}` })),
+    );
+    const owners = new Set(answers.map((answer) => (answer.type === "claimed" ? answer.thread.owner : answer.type)));
+    const { owner } = await threadOf(handles[1], THREAD);
+    checkSame([...owners], [owner], "the owners that they are told");
+    check(owner !== undefined, "the thread has no owner");
+  }),
+
+  ...together("STORE-ACC-2: of 12 changes of one member at once each counts by itself", async (_, handles) => {
+    await begin(handles[0], THREAD, "r1", { owner: "ada" });
+    const set = await atOnce(12, handles, (store) => store.setMember(THREAD, "bob", "observer"));
+    checkSame(set.filter(Boolean).length, 1, "how many of the same role changed something");
+    checkSame(await handles[1].members(THREAD), [{ user: "bob", role: "observer" }], "the members");
+    await atOnce(12, handles, (store, index) => store.setMember(THREAD, `user ${index}`, "collaborator"));
+    checkSame((await handles[1].members(THREAD)).length, 13, "how many members there are");
+    const taken = await atOnce(12, handles, (store) => store.setMember(THREAD, "bob", null));
+    checkSame(taken.filter(Boolean).length, 1, "how many took it away");
+  }),
+
+  ...together("STORE-TIC-1: of 12 that take a ticket at once, one gets it", async (_, handles) => {
+    for (const hash of ["a", "b", "c", "d", "e"]) {
+      await handles[0].saveTicket({ hash, body: hash, forMs: LONG_LEASE_MS });
+      const bodies = await atOnce(12, handles, async (store, index) => {
+        if (index < 9) return store.takeTicket(hash);
+        // Others save theirs, and clean up, meanwhile.
+        await store.saveTicket({ hash: `${hash}${index}`, body: "", forMs: index - 9 });
+        return undefined;
+      });
+      checkSame(
+        bodies.filter((body) => body !== undefined),
+        [hash],
+        "what they got",
+      );
+    }
+  }),
+
   ...together("STORE-ANN-2: runs that are annotated while they are written to lose no batch", async (_, handles) => {
     const leases = [await begin(handles[0], THREAD, "a"), await begin(handles[1], THREAD, "b")];
     await runWhole(handles[0], THREAD, "ended");

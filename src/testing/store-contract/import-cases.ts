@@ -26,7 +26,7 @@ const COPY: ThreadKey = { tenant: TENANT, threadId: "copy" };
 /** A thread with branches, every kind of end, hard texts, and a batch that spans segments. */
 async function fill(store: Store): Promise<void> {
   const question = { id: "q", reason: "approval", responseSchema: { type: "object" } };
-  await runWhole(store, THREAD, "r1", { principal: "ada", agent: "writer", events: HARD_EVENTS });
+  await runWhole(store, THREAD, "r1", { principal: "ada", owner: "ada", agent: "writer", events: HARD_EVENTS });
   await runWhole(store, THREAD, "r2", {
     parentRunId: "r1",
     kind: "continue",
@@ -47,9 +47,9 @@ async function fill(store: Store): Promise<void> {
   await store.updateThread(THREAD, { title: "A title", archived: true, metadata: { a: [{ b: null }] }, head: "r2" });
 }
 
-/** A view without what an import does not take over: names, log id, and what can be made again. */
+/** A view without what an import does not take over: names, log id, owner, and what can be made again. */
 const comparable = ({ thread, events, runs }: ThreadView): unknown => ({
-  thread: { ...thread, tenant: "", threadId: "", logId: "" },
+  thread: { ...thread, tenant: "", threadId: "", logId: "", owner: "" },
   events,
   runs: runs.map(({ run, branch }) => ({ run: { ...run, tenant: "", threadId: "", settled: false }, branch })),
 });

@@ -5,6 +5,7 @@ import type {
   ClaimRequest,
   EnqueueRequest,
   Lease,
+  MemberRole,
   ReadRequest,
   RunEnd,
   RunInfo,
@@ -79,6 +80,8 @@ export const THREAD_KEYS: readonly [ThreadKey, ...ThreadKey[]] = [
 
 const RUN_IDS = ["r1", "r2", "r3", "r4", "r5", "r6", "R1", "r'7", "r8"] as const;
 
+const USERS = ["ada", "Ada", "it's", "\u{1f9f5}", "\ufb01"] as const;
+
 const ENDS: readonly [RunEnd, ...RunEnd[]] = [
   FINISHED,
   { status: "cancelled", interrupts: [], pendingToolCallIds: ["c1"] },
@@ -124,6 +127,7 @@ async function someClaim(world: ModelWorld): Promise<ClaimRequest> {
     ...(parentRunId === undefined ? {} : { parentRunId, kind }),
     ...(ifHead === undefined ? {} : { ifHead }),
     ...(random.chance(50) ? { principal: "ada" } : {}),
+    ...(random.chance(50) ? { owner: random.one(USERS) } : {}),
     ...(random.chance(10) ? { ifQueued: true } : {}),
   };
 }
@@ -158,6 +162,33 @@ async function claimToolCall(world: ModelWorld): Promise<void> {
   const about = { toolCallId: random.one(["c1", "C1", "it's"]), holder: random.one(["tab 1", "tab 2"]) };
   const request = { ...someThread(world), ...about, leaseMs: random.one([0, LONG_LEASE_MS]) };
   await world.ask("claimToolCall", (each) => each.claimToolCall(request));
+}
+
+async function setMember(world: ModelWorld): Promise<void> {
+  const { random } = world;
+  const [key, user, role] = [
+    someThread(world),
+    random.one(USERS),
+    random.one<MemberRole>(["observer", "collaborator"]),
+  ];
+  const taken = random.chance(30);
+  await world.ask("setMember", (each) => each.setMember(key, user, taken ? null : role));
+}
+
+async function access(world: ModelWorld): Promise<void> {
+  const [key, user] = [someThread(world), world.random.one(USERS)];
+  await world.ask("members", (each) => each.members(key));
+  await world.ask("roleIn", (each) => each.roleIn(key, user));
+  await world.ask("runningBy", (each) => each.runningBy(key.tenant, user));
+}
+
+/** A ticket holds for good, or not at all: so nothing depends on how quick a store is. */
+async function ticket(world: ModelWorld): Promise<void> {
+  const { random } = world;
+  const hash = random.one(["h1", "H1", "h2"]);
+  const saved = { hash, body: random.one(["", ...HARD_EVENTS]), forMs: random.one([0, LONG_LEASE_MS, LONG_LEASE_MS]) };
+  if (random.chance(50)) await world.ask("saveTicket", (each) => each.saveTicket(saved));
+  else await world.ask("takeTicket", (each) => each.takeTicket(hash));
 }
 
 async function annotate(world: ModelWorld): Promise<void> {
@@ -267,11 +298,12 @@ async function list(world: ModelWorld): Promise<void> {
   const { tenant } = someThread(world);
   const query = random.one([undefined, "T", "%", "_", "'", "title"]);
   const archived = random.one([undefined, true, false]);
+  const user = random.one([undefined, ...USERS]);
   await world.ask("listThreads", async (each) => {
     const threads: ThreadInfo[] = [];
     let after: string | undefined;
     do {
-      const page = await each.listThreads({ tenant, query, archived, after, limit: 1 });
+      const page = await each.listThreads({ tenant, user, query, archived, after, limit: 1 });
       threads.push(...page.threads);
       after = page.next;
     } while (after !== undefined);
@@ -315,7 +347,8 @@ async function importThread(world: ModelWorld): Promise<void> {
   const runs = await world.model.runs(from);
   if (runs.length === 0 || runs.some(({ end }) => end === undefined)) return;
   const dump = await dumpOf(world.model, from);
-  await world.ask("importThread", (each) => each.importThread(to, dump));
+  const options = world.random.one([undefined, {}, { owner: world.random.one(USERS) }]);
+  await world.ask("importThread", (each) => each.importThread(to, dump, options));
 }
 
 /** A store with one writer may take all leases for expired when it is opened, since nobody else can hold one: they are renewed. */
@@ -344,6 +377,9 @@ export const MODEL_STEPS: readonly [ModelStep, ...ModelStep[]] = [
   ...step("unqueue", 1, unqueue),
   ...step("waiting", 2, waiting),
   ...step("claimToolCall", 2, claimToolCall),
+  ...step("setMember", 3, setMember),
+  ...step("access", 2, access),
+  ...step("ticket", 2, ticket),
   ...step("annotate", 4, annotate),
   ...step("read", 5, read),
   ...step("look", 4, look),

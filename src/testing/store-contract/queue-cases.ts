@@ -43,7 +43,7 @@ const namesOf = (keys: readonly RunKey[]): readonly string[] =>
   keys.map(({ tenant, threadId, runId }) => `${tenant} ${threadId} ${runId}`);
 
 /** Does something, and waits for the call of a watcher. */
-async function called(
+export async function called(
   { watching, soon }: { watching: Store; soon: <T>(promise: Promise<T>, what: string) => Promise<T> },
   work: () => Promise<unknown>,
   what: string,

@@ -9,6 +9,7 @@ import type {
   Appended,
   ClaimRequest,
   Lease,
+  Member,
   QueuedRun,
   ReadRequest,
   RunEnd,
@@ -198,6 +199,8 @@ export interface ThreadView {
   }[];
   /** The runs that wait in it. */
   readonly queue: readonly QueuedRun[];
+  /** Its members. */
+  readonly members: readonly Member[];
 }
 
 /** Reads everything of a thread. */
@@ -209,13 +212,13 @@ export async function viewOf(store: Store, key: ThreadKey): Promise<ThreadView> 
     runs.push({ run, branch, snapshot: await store.snapshot(run), compacted: await store.compacted(run) });
   }
   const events = await readAll(store, key, { afterSeq: thread.floor });
-  return { thread, events, runs, queue: await store.queue(key) };
+  return { thread, events, runs, queue: await store.queue(key), members: await store.members(key) };
 }
 
 /** A thread as a dump, from what can be read of it. */
 export async function dumpOf(store: Store, key: ThreadKey): Promise<ThreadDump> {
   const { thread, events, runs } = await viewOf(store, key);
-  const { tenant: _tenant, logId: _logId, ...info } = thread;
+  const { tenant: _tenant, logId: _logId, owner: _owner, ...info } = thread;
   const settlements: (Settlement & { readonly runId: string })[] = [];
   for (const { run } of runs.filter(({ run }) => run.firstSeq <= thread.floor)) {
     settlements.push({

@@ -7,6 +7,7 @@
  *
  *     for (const { title, run } of storeContract({ name: "mine", make, durable: true })) test(title, run);
  */
+import { accessCases } from "./access-cases.ts";
 import { ackCases } from "./ack-cases.ts";
 import { annotationCases } from "./annotation-cases.ts";
 import { appendCases } from "./append-cases.ts";
@@ -26,6 +27,7 @@ import { snapshotCases } from "./snapshot-cases.ts";
 import { tenantCases } from "./tenant-cases.ts";
 import { textCases } from "./text-cases.ts";
 import { threadCases } from "./thread-cases.ts";
+import { ticketCases } from "./ticket-cases.ts";
 import { toolCallCases } from "./tool-call-cases.ts";
 import { trimCases } from "./trim-cases.ts";
 import { watchCases } from "./watch-cases.ts";
@@ -79,6 +81,8 @@ export const CONTRACT_CASES: readonly ContractCase[] = [
   ...queueCases,
   ...toolCallCases,
   ...annotationCases,
+  ...accessCases,
+  ...ticketCases,
   ...concurrencyCases,
 ];
 

@@ -22,7 +22,7 @@ import {
 const threadKey = (threadId: string) => ({ tenant: TENANT, threadId });
 
 /** All pages of a list. */
-async function listAll(
+export async function listAll(
   store: Store,
   request: Omit<ListRequest, "tenant" | "after"> = {},
 ): Promise<readonly ThreadInfo[]> {
@@ -39,7 +39,8 @@ async function listAll(
   return threads;
 }
 
-const idsOf = (threads: readonly ThreadInfo[]): readonly string[] => threads.map(({ threadId }) => threadId);
+/** Their ids. */
+export const idsOf = (threads: readonly ThreadInfo[]): readonly string[] => threads.map(({ threadId }) => threadId);
 
 /** Cases of threads. */
 export const threadCases = [
