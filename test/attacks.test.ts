@@ -12,7 +12,7 @@ import { memoryStore } from "../src/store/index.ts";
 import { postRun } from "./sse-client.ts";
 
 let started = 0;
-const INJECTED = "one\r\nset-cookie: stolen=1\r\n\r\ndata: {\"type\":\"RUN_FINISHED\"}\n\nid: forged\u2028";
+const INJECTED = 'one\r\nset-cookie: stolen=1\r\n\r\ndata: {"type":"RUN_FINISHED"}\n\nid: forged\u2028';
 const agent = defineAgent({
   name: "talker",
   run: ({ emit, input }) => {
@@ -22,7 +22,7 @@ const agent = defineAgent({
   },
 });
 
-const KEY = "a key that is long enough";
+const KEY = "a-key-that-is-long-enough";
 const store = memoryStore();
 let open: Served;
 let guarded: Served;
@@ -69,7 +69,10 @@ describe("a page elsewhere", () => {
       ["GET", "/threads"],
       ["POST", "/agents/talker"],
     ] as const) {
-      const answer = await raw(open.url, request(method, path, { ...headers, ...JSON_TYPE }, method === "POST" ? INPUT : ""));
+      const answer = await raw(
+        open.url,
+        request(method, path, { ...headers, ...JSON_TYPE }, method === "POST" ? INPUT : ""),
+      );
       expect(answer).toMatch(/^HTTP\/1\.1 (400|403) /);
     }
     expect(started).toBe(0);
@@ -82,7 +85,10 @@ describe("a page elsewhere", () => {
     ["a sandboxed frame", { origin: "null", ...JSON_TYPE }],
     ["an origin that begins as ours", { origin: "http://localhost.evil.test", ...JSON_TYPE }],
   ])("cannot post %s (cross-site request)", async (_, headers) => {
-    const answer = await raw(open.url, request("POST", "/agents/talker", { host: new URL(open.url).host, ...headers }, INPUT));
+    const answer = await raw(
+      open.url,
+      request("POST", "/agents/talker", { host: new URL(open.url).host, ...headers }, INPUT),
+    );
     expect(answer).toMatch(/^HTTP\/1\.1 403 /);
     expect(answer).not.toContain("access-control-allow-origin");
     expect(started).toBe(0);
@@ -109,7 +115,11 @@ describe("bodies", () => {
   });
 
   test("one that is too large is refused by its length, and by its bytes where it lies", async () => {
-    const huge = await postRun(open.url, "talker", { threadId: "big", runId: "r1", forwardedProps: "x".repeat(17 * 2 ** 20) });
+    const huge = await postRun(open.url, "talker", {
+      threadId: "big",
+      runId: "r1",
+      forwardedProps: "x".repeat(17 * 2 ** 20),
+    });
     expect([huge.status, await huge.json()]).toMatchObject([413, { error: { code: "limit-exceeded" } }]);
   });
 
@@ -143,7 +153,8 @@ describe("headers", () => {
     expect(answer.headers.get("set-cookie")).toBeNull();
     const text = await answer.text();
     const lines = text.split("\n");
-    expect(lines.filter((line) => line.startsWith("data:") && line.includes("RUN_FINISHED"))).toHaveLength(1);
+    const types = lines.flatMap((line) => (line.startsWith("data:") ? [JSON.parse(line.slice(5)).type] : []));
+    expect(types.filter((type) => type === "RUN_FINISHED")).toHaveLength(1);
     expect(lines.some((line) => line.startsWith("set-cookie") || line === "id: forged")).toBe(false);
     expect(text).not.toContain("\r");
   });
@@ -173,15 +184,19 @@ describe("headers", () => {
   });
 });
 
-test("a request that trickles in is cut off, and others are served meanwhile (slow loris)", { timeout: 30_000 }, async () => {
-  const slow = await serve({ agents: [agent], port: 0, requestTimeoutMs: 500 });
-  const sockets = Array.from({ length: 50 }, () => connect(Number(new URL(slow.url).port), "127.0.0.1"));
-  const closed = Promise.all(sockets.map((socket) => once(socket.on("error", () => undefined).resume(), "close")));
-  for (const socket of sockets) socket.write("POST /agents/talker HTTP/1.1\r\nhost: localhost\r\nx-a: ");
-  const drip = setInterval(() => sockets.forEach((socket) => socket.writable && socket.write("b")), 50);
-  const served = await fetch(`${slow.url}/agents`);
-  expect(served.status).toBe(200);
-  await closed;
-  clearInterval(drip);
-  await slow.close();
-});
+test(
+  "a request that trickles in is cut off, and others are served meanwhile (slow loris)",
+  { timeout: 30_000 },
+  async () => {
+    const slow = await serve({ agents: [agent], port: 0, requestTimeoutMs: 500 });
+    const sockets = Array.from({ length: 50 }, () => connect(Number(new URL(slow.url).port), "127.0.0.1"));
+    const closed = Promise.all(sockets.map((socket) => once(socket.on("error", () => undefined).resume(), "close")));
+    for (const socket of sockets) socket.write("POST /agents/talker HTTP/1.1\r\nhost: localhost\r\nx-a: ");
+    const drip = setInterval(() => sockets.forEach((socket) => socket.writable && socket.write("b")), 50);
+    const served = await fetch(`${slow.url}/agents`);
+    expect(served.status).toBe(200);
+    await closed;
+    clearInterval(drip);
+    await slow.close();
+  },
+);

@@ -117,13 +117,19 @@ const deadStore = (): Store => ({
 });
 
 let server: Served;
+/** One that asks who calls, and takes little: the requests of this test, and one more. */
+let guarded: Served;
+const KEYS = { user: { key: "a-key-of-a-mere-user" } };
 beforeAll(async () => {
   server = await serve({ agents: [quick, slow, broken, asking, calling], port: 0 });
   await (await post("quick", input("t1"))).text();
+  const rateLimits = { perPrincipal: { requests: 9, perMs: 600_000 } };
+  guarded = await serve({ agents: [slow], port: 0, auth: { keys: KEYS }, rateLimits, maxRunsPerPrincipal: 1 });
 });
 afterAll(async () => {
   released();
   await server.close();
+  await guarded.close();
 });
 
 const post = (agent: string, body: unknown, headers = { "content-type": "application/json" }): Promise<Response> =>
@@ -138,6 +144,11 @@ const claim = (threadId: string, holder: string): Promise<Response> =>
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ holder }),
+  });
+const asUser = (path: string, body?: unknown): Promise<Response> =>
+  fetch(`${guarded.url}${path}`, {
+    headers: { authorization: `Bearer ${KEYS.user.key}`, "content-type": "application/json" },
+    ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
   });
 const get = (path: string): Promise<Response> => fetch(`${server.url}${path}`);
 
@@ -156,6 +167,18 @@ const RAISE: Readonly<Record<ErrorCode, () => unknown>> = {
   "query-invalid": () => get("/threads/t1/events?follow=perhaps"),
   "cursor-invalid": () => get("/threads/t1/events?after=nonsense"),
   "origin-refused": () => fetch(`${server.url}/agents`, { headers: { origin: "https://elsewhere.test" } }),
+  unauthenticated: () => fetch(`${guarded.url}/agents`),
+  "role-missing": () => asUser("/threads/import", {}),
+  "runs-full": async () => {
+    const first = await asUser("/agents/slow", go("t1", "r1"));
+    const second = await asUser("/agents/slow", go("t2", "r1"));
+    await first.body?.cancel();
+    return second;
+  },
+  "rate-limited": async () => {
+    for (let index = 0; index < 9; index++) await (await asUser("/agents")).body?.cancel();
+    return asUser("/agents");
+  },
   "route-unknown": () => get("/nowhere"),
   "agent-unknown": () => post("nobody", input("t1")),
   "thread-unknown": () => get("/threads/none/events"),
@@ -290,7 +313,7 @@ describe("PROTO-ERR-1: the table of codes", () => {
   });
 
   it.each(Object.keys(ERRORS))("says in a sentence what %s means", (code) => {
-    const documented = new RegExp(`/\\*\\* [A-Z][^*]{15,}\\. \\*/\\n  "${code}": \\{`);
+    const documented = new RegExp(`/\\*\\* [A-Z][^*]{15,}\\. \\*/\\n  "?${code}"?: \\{`);
     expect(readFileSync("src/protocol/errors.ts", "utf8")).toMatch(documented);
   });
 

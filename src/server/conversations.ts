@@ -77,8 +77,10 @@ export interface ConversationsParts {
   readonly agentOf: (name: string) => Agent;
 }
 
-/** What a principal does. */
-export class ActingConversations implements Conversations {
+/** What a principal does here. */
+export const actingAs = (parts: ConversationsParts, principal: Principal): Conversations => new Acting(parts, principal);
+
+class Acting implements Conversations {
   readonly principal: Principal;
   readonly threads: Threads;
   readonly #parts: ConversationsParts;
@@ -93,6 +95,7 @@ export class ActingConversations implements Conversations {
 
   async start(agentName: string, body: unknown, options: StartOptions = {}): Promise<StartedRun> {
     const { agentOf, open, runs } = this.#parts;
+    runs.checkAccepting();
     const agent = agentOf(agentName);
     const { input, peer, warnings } = readRunBody(body);
     const { threadId, runId } = input;

@@ -14,7 +14,7 @@ import { ticketOffice } from "./auth/index.ts";
 import type { Ticket } from "./auth/index.ts";
 import { checkHealth } from "./check-health.ts";
 import type { Health } from "./check-health.ts";
-import { ActingConversations } from "./conversations.ts";
+import { actingAs } from "./conversations.ts";
 import type { ConnectOptions, Conversations, ConversationsParts } from "./conversations.ts";
 import { Errands } from "./errands.ts";
 import { Hubs } from "./hubs.ts";
@@ -149,7 +149,14 @@ class Server implements Heddle {
     const { maxQueuedRuns = 16 } = options;
     const agentOf = (name: string): Agent => this.#agent(name);
     const { maxRunsPerPrincipal } = options;
-    this.#runs = new Runs({ ...parts, limits: limitsOf(options), rulesOf, agentOf, maxQueuedRuns, maxRunsPerPrincipal });
+    this.#runs = new Runs({
+      ...parts,
+      limits: limitsOf(options),
+      rulesOf,
+      agentOf,
+      maxQueuedRuns,
+      maxRunsPerPrincipal,
+    });
     this.#reaper = new Reaper(store, errands, {
       everyMs: reapMs,
       leaseMs,
@@ -183,7 +190,7 @@ class Server implements Heddle {
   }
 
   as(principal: Principal): Conversations {
-    return new ActingConversations(this.#conversations, principal);
+    return actingAs(this.#conversations, principal);
   }
 
   get principal(): Principal {

@@ -12,7 +12,7 @@ function sealing(name: string, given: Map<string, readonly Message[]>) {
     const call = emit.toolCall("look", { id: `call of ${name} ${input.runId}` });
     call.encrypted(`call sealed by ${name}`);
     call.end();
-    call.result("seen");
+    await emit.toolResult(call.id, "seen");
   }, name);
 }
 

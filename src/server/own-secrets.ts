@@ -8,11 +8,6 @@ import { runTexts } from "./run-texts.ts";
 
 const SEALED = '"encryptedValue"';
 
-interface Sealed {
-  readonly encryptedValue?: string;
-  readonly encryptedValueType?: string;
-}
-
 /** The messages as an agent that goes on with the branch of a run may have them: the same where nothing has to go. */
 export async function ownSecrets(
   store: Store,
@@ -25,13 +20,15 @@ export async function ownSecrets(
   if (foreign.length === 0) return messages;
   const found = await Promise.all(foreign.map((run) => sealedBy(store, run)));
   const theirs = new Set(found.flat());
-  return messages.map((message) => (sealedIn(message).some((id) => theirs.has(id)) ? opened(message, theirs) : message));
+  return messages.map((message) =>
+    sealedIn(message).some((id) => theirs.has(id)) ? opened(message, theirs) : message,
+  );
 }
 
 /** Ids of what is sealed in a message: itself, and its calls. */
 function sealedIn(message: Message): readonly string[] {
   const calls = message.role === "assistant" ? (message.toolCalls ?? []) : [];
-  return [message, ...calls].filter((part: Sealed) => part.encryptedValue !== undefined).map(({ id }) => id);
+  return [message, ...calls].filter((part) => "encryptedValue" in part).map(({ id }) => id);
 }
 
 /** Ids of what a run has sealed. */
@@ -52,7 +49,7 @@ function opened(message: Message, theirs: ReadonlySet<string>): Message {
   return { ...bare, toolCalls: bare.toolCalls.map((call) => (theirs.has(call.id) ? withoutSeal(call) : call)) };
 }
 
-function withoutSeal<T extends Sealed>(part: T): T {
+function withoutSeal<T extends object>(part: T): T {
   const bare = { ...part };
   Reflect.deleteProperty(bare, "encryptedValue");
   Reflect.deleteProperty(bare, "encryptedValueType");

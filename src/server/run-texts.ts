@@ -16,4 +16,3 @@ export async function* runTexts(
   const range = { afterSeq: run.firstSeq - 1, throughSeq: Math.min(throughSeq, run.lastSeq), runIds: [run.runId] };
   for await (const { json } of readAll(store, run, range)) yield json;
 }
-

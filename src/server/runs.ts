@@ -150,6 +150,11 @@ export class Runs {
     return this.#executor.repairs;
   }
 
+  /** Throws `server-closing` where no more runs are taken. */
+  checkAccepting(): void {
+    if (this.#closing) throw serverClosing();
+  }
+
   /** Starts a run, or joins the one that has its ids. Resolves when its first event is in the log. */
   async start(access: Access, agent: Agent, input: RunAgentInput, options: StartOptions = {}): Promise<Began> {
     if (this.#closing) throw serverClosing();

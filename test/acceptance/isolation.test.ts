@@ -14,6 +14,14 @@ import { sqliteFile } from "./sqlite-file.ts";
 /** Longer than it takes to reach the middle of the run, on a busy machine. */
 const FIRST_TOKEN_SECONDS = 6;
 
+const inputOf = (threadId: string, runId: string, more: object = {}): object => ({
+  threadId,
+  runId,
+  messages: [{ id: `u ${runId}`, role: "user", content: "How many looms?" }],
+  protocolVersion: "1.0",
+  ...more,
+});
+
 test("Isolation. Knowing another user's `threadId`, `runId` and cursor, I get 404 from run, attach, list, stop and resume, and my own stream keeps working when my token is refreshed mid-thread.", async () => {
   const gates = await startGates();
   const { url } = await acceptanceServer(gates, { store: await sqliteFile(), env: TOKEN_ENVIRONMENT });
@@ -27,19 +35,12 @@ test("Isolation. Knowing another user's `threadId`, `runId` and cursor, I get 40
       },
       ...(body && { body: JSON.stringify(body) }),
     });
-  const inputOf = (threadId: string, runId: string, more: object = {}): object => ({
-    threadId,
-    runId,
-    messages: [{ id: `u ${runId}`, role: "user", content: "How many looms?" }],
-    protocolVersion: "1.0",
-    ...more,
-  });
-
   // The owner's run, read up to its middle with a token that does not last.
   const brief = await tokenFor({ user: "alice", forSeconds: FIRST_TOKEN_SECONDS });
   const mine: Frame[] = [];
   const cut = (async () => {
-    for await (const frame of framesOf(await call(brief, "POST", "/agents/worker", inputOf("t1", "r1")))) mine.push(frame);
+    for await (const frame of framesOf(await call(brief, "POST", "/agents/worker", inputOf("t1", "r1"))))
+      mine.push(frame);
   })();
   await gates.reached("t1 r1 middle");
 

@@ -13,7 +13,10 @@ export function replyError(error: unknown, request: FastifyRequest, reply: Fasti
   );
   // Fastify closes the connection on a body that is too large: the client, still sending, might never see the answer.
   if (status === 413) void reply.removeHeader("connection");
-  void reply.code(status).headers({ ...SAFE_HEADERS, ...headers }).send(body);
+  void reply
+    .code(status)
+    .headers({ ...SAFE_HEADERS, ...headers })
+    .send(body);
 }
 
 /** Answers that nothing lives at this path. Fits Fastify's `setNotFoundHandler`. */

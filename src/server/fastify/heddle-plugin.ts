@@ -9,18 +9,20 @@ import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from "fastify";
 import { HeddleError, NDJSON_MEDIA_TYPE, decodeJson } from "../../protocol/index.ts";
 import { createHeddle } from "../index.ts";
-import type { HeddleOptions } from "../index.ts";
+import type { Conversations, HeddleOptions } from "../index.ts";
 import {
   MAX_BODY_BYTES,
   NO_BYTES,
+  admit,
   checkEncoding,
+  doorOf,
   limitedBytes,
   originPolicy,
   routesOf,
   serverClosing,
   wrongMediaType,
 } from "../http/index.ts";
-import type { Mounts, OriginRules, Route, RouteRequest, Site } from "../http/index.ts";
+import type { DoorRules, Mounts, OriginRules, Route, RouteRequest, Site } from "../http/index.ts";
 import { Connections } from "./connections.ts";
 import { replyError, replyNotFound } from "./error-reply.ts";
 import { goneSignal, sendAnswer } from "./send-answer.ts";
@@ -36,6 +38,9 @@ export interface HeddlePluginOptions extends HeddleOptions, OriginRules, DoorRul
   /** Paths of their own for agents, such as `{ "/agui": "assistant" }`. Each has `/agents/{name}` anyway. Default none. */
   readonly mounts?: Mounts;
 }
+
+/** What those may do who were let in, while they are answered. */
+const admitted = new WeakMap<FastifyRequest, Conversations>();
 
 /** How long readers may take to receive the rest when the server closes. */
 const CLOSE_GRACE_MS = 1000;
@@ -113,8 +118,9 @@ function addRoute(app: FastifyInstance, route: Route, site: Site, connections: C
     // Before the body is read: a stranger's is not.
     onRequest: async (request) => {
       const { method, url } = request;
+      const [path = url] = url.split("?", 1);
       const header = (name: string): string | undefined => headerOf(request, name);
-      const asked = { method, path: url.split("?", 1)[0] ?? url, query: queryOf(url), header };
+      const asked = { method, path, query: queryOf(url), header };
       admitted.set(request, await admit(site, route, asked));
     },
     handler: async (request, reply) => {
@@ -128,7 +134,8 @@ function addRoute(app: FastifyInstance, route: Route, site: Site, connections: C
         origin: `${request.protocol}://${request.host}`,
         signal: goneSignal(reply),
       };
-      const heddle = admitted.get(request) ?? site.server;
+      const heddle = admitted.get(request);
+      if (heddle === undefined) throw new HeddleError("internal-error", "Nobody was let in.", {});
       await sendAnswer(reply, await route.answer({ ...site, heddle }, asked), connections);
       return reply;
     },

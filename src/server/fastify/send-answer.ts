@@ -18,7 +18,10 @@ export function goneSignal(reply: FastifyReply): AbortSignal {
 /** Sends an answer, a stream to its end. */
 export async function sendAnswer(reply: FastifyReply, answer: Answer, connections: Connections): Promise<void> {
   if (isStream(answer)) return sendStream(reply, answer, connections);
-  await reply.code(answer.status).headers({ ...SAFE_HEADERS, ...answer.headers }).send(answer.body);
+  await reply
+    .code(answer.status)
+    .headers({ ...SAFE_HEADERS, ...answer.headers })
+    .send(answer.body);
 }
 
 /** Never rejects: what fails once the stream is open cuts the stream. */

@@ -79,11 +79,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
   }
 }
 
-function createApp(
-  logger: FastifyBaseLogger | undefined,
-  level: LogLevel,
-  requestTimeout: number,
-): FastifyInstance {
+function createApp(logger: FastifyBaseLogger | undefined, level: LogLevel, requestTimeout: number): FastifyInstance {
   /** The newest answer on each connection: those before it have ended, or are under way. */
   const answers = new WeakMap<Socket, ServerResponse>();
   const app: FastifyInstance = fastify({

@@ -2,15 +2,18 @@
  * Heddle's routes as one function from Request to Response.
  *
  * The server itself is yours: make it with `createHeddle`, and close it when the process ends. A reader that goes away
- * ends its stream and nothing else. There is no authentication yet: put yours in front.
+ * ends its stream and nothing else.
  */
 import { decodeJson } from "../../protocol/index.ts";
 import type { Heddle } from "../index.ts";
 import {
   MAX_BODY_BYTES,
   NO_BYTES,
+  SAFE_HEADERS,
+  admit,
   bodyTooLarge,
   checkEncoding,
+  doorOf,
   errorAnswer,
   isJson,
   isPreflight,
@@ -23,6 +26,7 @@ import {
 } from "../http/index.ts";
 import type {
   Answer,
+  DoorRules,
   FaultReporter,
   Judgement,
   Matched,
@@ -35,7 +39,7 @@ import type {
 import { Bodies } from "./bodies.ts";
 
 /** Options of `heddleHandler`. */
-export interface HeddleHandlerOptions extends OriginRules {
+export interface HeddleHandlerOptions extends OriginRules, DoorRules {
   /** Path that the routes are mounted under, such as `/api/heddle`. Default: the root. */
   readonly prefix?: string;
   /** How often an idle stream gets a comment, so that proxies keep it open. Default 10,000. */

@@ -3,7 +3,7 @@
  * them. What they may do with a thread is judged where the thread is.
  */
 import { authenticator, rateLimits } from "../auth/index.ts";
-import type { AuthOptions, AuthRequest, RateLimitOptions } from "../auth/index.ts";
+import type { AuthOptions, AuthRequest, Authenticate, RateLimitOptions, RateLimits } from "../auth/index.ts";
 import { DEFAULT_TENANT, roleMissing } from "../index.ts";
 import type { Conversations, Heddle, Principal } from "../index.ts";
 import type { Route, Site } from "./route.ts";
@@ -23,7 +23,10 @@ export type AskedRequest = AuthRequest;
 const NOBODY: Principal = { tenant: DEFAULT_TENANT, roles: [] };
 
 /** The part of a site that lets people in. Throws `config-invalid`. */
-export function doorOf(server: Heddle, { auth, rateLimits: limits }: DoorRules): Pick<Site, "server" | "authenticate" | "limits"> {
+export function doorOf(
+  server: Heddle,
+  { auth, rateLimits: limits }: DoorRules,
+): Pick<Site, "server" | "authenticate" | "limits"> {
   return {
     server,
     authenticate: auth === undefined ? undefined : authenticator(auth, { tickets: server }),
@@ -35,10 +38,23 @@ export function doorOf(server: Heddle, { auth, rateLimits: limits }: DoorRules):
 export async function admit(site: Site, { needs }: Route, request: AskedRequest): Promise<Conversations> {
   const { server, authenticate, limits } = site;
   if (needs === "nobody") return authenticate === undefined ? server : server.as(NOBODY);
-  limits?.takeGlobal();
-  const asking = authenticate === undefined ? server : server.as(await authenticate(request));
+  const asking = authenticate === undefined ? server : server.as(await known(authenticate, limits, request));
   const { tenant, user, roles } = asking.principal;
-  limits?.takeOf(JSON.stringify([tenant, user]));
+  limits?.take(JSON.stringify([tenant, user]));
   if (needs === "operator" && !roles.includes("operator")) throw roleMissing("operator");
   return asking;
+}
+
+/** Who asks. Those who guess share what one caller may ask. */
+async function known(
+  authenticate: Authenticate,
+  limits: RateLimits | undefined,
+  request: AskedRequest,
+): Promise<Principal> {
+  try {
+    return await authenticate(request);
+  } catch (error) {
+    limits?.take("");
+    throw error;
+  }
 }
