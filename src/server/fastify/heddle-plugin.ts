@@ -9,6 +9,7 @@ import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from "fastify";
 import { HeddleError, NDJSON_MEDIA_TYPE, decodeJson } from "../../protocol/index.ts";
 import { createHeddle } from "../index.ts";
+import type { AuthOptions, RateLimitOptions } from "../auth/index.ts";
 import type { HeddleOptions } from "../index.ts";
 import {
   MAX_BODY_BYTES,
@@ -35,6 +36,12 @@ export interface HeddlePluginOptions extends HeddleOptions, OriginRules {
   readonly forwardHeaders?: readonly string[];
   /** Paths of their own for agents, such as `{ "/agui": "assistant" }`. Each has `/agents/{name}` anyway. Default none. */
   readonly mounts?: Mounts;
+  /** Who may ask: keys, tokens, or a function of yours. Default: anybody may do anything. */
+  readonly auth?: AuthOptions | undefined;
+  /** How often requests are taken. Default: as often as they come. */
+  readonly rateLimits?: RateLimitOptions | undefined;
+  /** How many runs of one principal may be under way at a time. Default: any number. */
+  readonly maxRunsPerPrincipal?: number | undefined;
 }
 
 /** How long readers may take to receive the rest when the server closes. */
