@@ -8,6 +8,7 @@ import { access } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { HeddleError } from "../protocol/index.ts";
+import { kindOf } from "../server/fastify/index.ts";
 import { isRecord, wrongValueAt } from "./setting-kinds.ts";
 import { SETTINGS } from "./settings.ts";
 import type { Configuration, Environment, SettingName } from "./settings.ts";
@@ -104,10 +105,18 @@ async function fileLayer(path: string, folder: string): Promise<Layer> {
   for (const [key, value] of Object.entries(contents)) {
     const place = `${shown}#/${key}`;
     const name = NAMES.find((known) => known === key);
-    if (name === undefined) throw wrongValueAt(place, value, `nothing: the settings are ${NAMES.join(", ")}`);
+    if (name === undefined) throw unknownSetting(place, value);
     layer.set(name, { place, value: located(name, SETTINGS[name].kind.read(place, value), dirname(path)) });
   }
   return layer;
+}
+
+/** A name that is not known may be that of a secret with a slip in it: a text is not repeated. */
+function unknownSetting(place: string, value: unknown): HeddleError {
+  const received = typeof value === "number" || typeof value === "boolean" ? String(value) : kindOf(value);
+  const expected = `nothing: the settings are ${NAMES.join(", ")}`;
+  const message = `${place} is ${received}: expected ${expected}.`;
+  return new HeddleError("config-invalid", message, { setting: place, expected, received });
 }
 
 /** Paths of a file, as they are from here. */
@@ -126,12 +135,16 @@ async function load(path: string, shown: string): Promise<unknown> {
       : import(href));
     return module.default;
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = withoutSource(cause instanceof Error ? cause.message : String(cause));
     const expected = "a file that can be read";
     const message = `${shown} cannot be read: ${reason}`;
     throw new HeddleError("config-invalid", message, { setting: shown, expected, received: reason }, { cause });
   }
 }
+
+/** What is said about JSON that cannot be read, without the stretch of it that is quoted: it may be a secret. */
+const withoutSource = (reason: string): string =>
+  reason.replace(/(token) .*, (?:\.{3})?".*"(?:\.{3})? is not valid JSON$/s, "$1: it is not valid JSON");
 
 async function configurationFile({ file, folder }: ConfigurationSources): Promise<string | undefined> {
   if (file !== undefined) {

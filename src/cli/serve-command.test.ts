@@ -130,6 +130,23 @@ describe("configuration", () => {
     ["a wrong value", [], {}, { port: "80" }, 'heddle.config.json#/port is "80": expected a whole number'],
     ["an unknown setting", [], {}, { colour: 1 }, "heddle.config.json#/colour is 1: expected nothing"],
     ["a file that is no JSON", [], {}, "{", "heddle.config.json cannot be read"],
+    ["a slip beside a key", [], {}, '{"authKey": secret-0123456789}', "cannot be read"],
+    [
+      "a key of no header",
+      [],
+      { HEDDLE_AUTH_KEY: "my secret" },
+      undefined,
+      "HEDDLE_AUTH_KEY is a text of 9 characters",
+    ],
+    ["a key by a flag", ["--auth-key=secret"], {}, undefined, "Unknown option '--auth-key'"],
+    [
+      "tokens for nobody",
+      ["--jwks-url", "https://x/", "--jwt-issuer", "x"],
+      {},
+      undefined,
+      "HEDDLE_JWT_AUDIENCE is not set",
+    ],
+    ["a rate that is none", [], { HEDDLE_RATE_LIMIT: "often" }, undefined, 'HEDDLE_RATE_LIMIT is "often"'],
     ["a wrong variable", [], { HEDDLE_LEASE_MS: "soon" }, undefined, 'HEDDLE_LEASE_MS is "soon"'],
     ["a wrong agent", ["--agent", "x"], {}, undefined, '--agent is "x": expected name=url.'],
     ["a name that no agent can have", ["--agent", "a b=http://x"], {}, undefined, 'The agent\'s name is "a b"'],
@@ -144,6 +161,24 @@ describe("configuration", () => {
     expect(command.printed.err).toContain(sentence);
     expect(command.printed.err).not.toContain("secret");
     expect(command.printed.out).toBe("");
+  });
+
+  test("who may ask, and how often, is taken from everywhere", async () => {
+    await put("heddle.config.json", { auth: { keys: { ci: { key: "0123456789abcdef" } } }, maxRunsPerPrincipal: 3 });
+    const flags = ["--jwks-url", "https://issuer.example/keys", "--jwt-issuer", "us", "--jwt-audience", "heddle"];
+    const env = { HEDDLE_AUTH_KEY: "another-0123456789", HEDDLE_RATE_LIMIT: "600/60000" };
+    const command = heddle(["serve", "--port", "0", ...flags], env);
+    await ready(command);
+    expect(await stop(command)).toBe(0);
+    expect(command.printed.out + command.printed.err).not.toMatch(/0123456789/);
+  });
+
+  test("--help names settings, and shows none", async () => {
+    const command = heddle(["serve", "--help"], { HEDDLE_AUTH_KEY: "secret-0123456789", HEDDLE_JWT_SECRET: "secret" });
+    expect(await command.ended).toBe(0);
+    expect(command.printed.out).toMatch(/--jwks-url U [^]*--jwt-issuer I [^]*--jwt-audience A[^]*HEDDLE_AUTH_KEY/);
+    expect(command.printed.out).toMatch(/auth, authKey, jwtSecret, jwksUrl, jwtIssuer/);
+    expect(command.printed.out).not.toContain("0123456789");
   });
 
   test("a port that is taken ends it with a sentence and 2", async () => {

@@ -5,14 +5,14 @@
 import { parseArgs } from "node:util";
 import { HeddleError } from "../protocol/index.ts";
 import { DEFAULT_HOST, DEFAULT_PORT, serve } from "../server/fastify/index.ts";
-import type { Served } from "../server/fastify/index.ts";
+import type { AuthOptions, Served } from "../server/fastify/index.ts";
 import type { Store } from "../store/index.ts";
+import { authOf } from "./auth-settings.ts";
 import { readConfiguration } from "./configuration.ts";
-import type { ReadConfiguration } from "./configuration.ts";
 import { storeOf } from "./open-store.ts";
 import { servedAgents } from "./served-agents.ts";
 import { DEFAULT_STORE, SETTINGS } from "./settings.ts";
-import type { Environment } from "./settings.ts";
+import type { Configuration, Environment } from "./settings.ts";
 import { watchCommand } from "./watch-command.ts";
 
 const HELP = `Usage: heddle serve [agent.ts …] [options]
@@ -38,6 +38,13 @@ Options:
                  info, warn, error or silent. Default error. Also HEDDLE_LOG_LEVEL
   --no-auth      Allow a host that others can reach. There is no authentication yet.
                  Also HEDDLE_NO_AUTH
+  --jwks-url U   Address of the public keys that tokens (JWT) are signed with.
+                 Also HEDDLE_JWKS_URL
+  --jwt-issuer I Who issues these tokens. Also HEDDLE_JWT_ISSUER
+  --jwt-audience A
+                 Whom they are for. May be repeated. Also HEDDLE_JWT_AUDIENCE
+                 Secrets are no flags: HEDDLE_JWT_SECRET for tokens that are signed
+                 with one, HEDDLE_AUTH_KEY for a key that may do everything
   --config F     Configuration file. Default heddle.config.ts, .js or .json
   --watch        Start anew when an agent file or the configuration changes
   --help         Show this help
@@ -57,6 +64,9 @@ const OPTIONS = {
   origin: { type: "string", multiple: true },
   "log-level": { type: "string" },
   "no-auth": { type: "boolean" },
+  "jwks-url": { type: "string" },
+  "jwt-issuer": { type: "string" },
+  "jwt-audience": { type: "string", multiple: true },
   config: { type: "string" },
   watch: { type: "boolean" },
   help: { type: "boolean", short: "h" },
@@ -83,29 +93,47 @@ export async function serveCommand(args: readonly string[], env: Environment): P
     agents: values.agent,
     origins: values.origin,
     noAuth: values["no-auth"],
+    jwksUrl: values["jwks-url"],
+    jwtIssuer: values["jwt-issuer"],
+    jwtAudience: values["jwt-audience"],
     logLevel: values["log-level"],
     forwardHeaders: values["forward-header"],
     files: positionals.length === 0 ? undefined : positionals,
   };
   const read = await readConfiguration({ flags, env, file: values.config, folder: process.cwd() });
   const { settings, places } = read;
+  const auth = authOf(read);
   const setting = { setting: places["store"] ?? SETTINGS.store.variable, value: settings.store ?? DEFAULT_STORE };
-  return serveUntilStopped(read, await storeOf(setting), env);
+  return serveUntilStopped(settings, auth, await storeOf(setting), env);
 }
 
-async function serveUntilStopped({ settings }: ReadConfiguration, store: Store, env: Environment): Promise<number> {
+async function serveUntilStopped(
+  settings: Configuration,
+  auth: AuthOptions | undefined,
+  store: Store,
+  env: Environment,
+): Promise<number> {
   const {
     files: _,
     agents: _remotes,
     store: _store,
     agentResponseMs: _response,
     agentIdleMs: _idle,
+    auth: _auth,
+    authKey: _key,
+    jwtSecret: _secret,
+    jwksUrl: _jwks,
+    jwtIssuer: _issuer,
+    jwtAudience: _audience,
+    rateLimit: perPrincipal,
+    globalRateLimit: global,
     ...options
   } = settings;
+  const rateLimits = perPrincipal === undefined && global === undefined ? undefined : { perPrincipal, global };
   try {
     const { agents, notes } = await servedAgents(settings, env);
     const stopped = stopSignal();
-    const server = await started(() => serve({ ...options, agents, store }));
+    const server = await started(() => serve({ ...options, auth, rateLimits, agents, store }));
     if (server === undefined) return 2;
     console.log([readyLine(server, agents), ...notes].join("\n"));
     await stopped;

@@ -4,6 +4,7 @@
  */
 import { HeddleError } from "../protocol/index.ts";
 import { LOG_LEVELS } from "../server/fastify/index.ts";
+import { authSetting, hiddenText, rate } from "./auth-kinds.ts";
 import {
   agentRules,
   count,
@@ -35,6 +36,24 @@ export const SETTINGS = {
   store: { variable: "HEDDLE_STORE", flag: "--store", kind: text },
   /** Whether a host that others can reach is allowed. */
   noAuth: { variable: "HEDDLE_NO_AUTH", flag: "--no-auth", kind: flag },
+  /** Who may ask. The five that follow are parts of it, for where there is no file. */
+  auth: { variable: "HEDDLE_AUTH", flag: undefined, kind: authSetting },
+  /** A static key that may do everything. */
+  authKey: { variable: "HEDDLE_AUTH_KEY", flag: undefined, kind: hiddenText },
+  /** The secret that tokens are signed with. */
+  jwtSecret: { variable: "HEDDLE_JWT_SECRET", flag: undefined, kind: hiddenText },
+  /** Address of the public keys that tokens are signed with. */
+  jwksUrl: { variable: "HEDDLE_JWKS_URL", flag: "--jwks-url", kind: hiddenText },
+  /** Who issues tokens. */
+  jwtIssuer: { variable: "HEDDLE_JWT_ISSUER", flag: "--jwt-issuer", kind: hiddenText },
+  /** Whom tokens are for. */
+  jwtAudience: { variable: "HEDDLE_JWT_AUDIENCE", flag: "--jwt-audience", kind: list(hiddenText) },
+  /** How often requests of each principal are taken. */
+  rateLimit: { variable: "HEDDLE_RATE_LIMIT", flag: undefined, kind: rate },
+  /** How often requests are taken in all. */
+  globalRateLimit: { variable: "HEDDLE_GLOBAL_RATE_LIMIT", flag: undefined, kind: rate },
+  /** How many runs of one principal may be under way. */
+  maxRunsPerPrincipal: { variable: "HEDDLE_MAX_RUNS_PER_PRINCIPAL", flag: undefined, kind: count },
   /** Files that export agents. */
   files: { variable: "HEDDLE_FILES", flag: "the files", kind: list(text) },
   /** Agents that run elsewhere. */

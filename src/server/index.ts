@@ -21,6 +21,8 @@ export { BUSY_POLICIES, CALL_POLICIES } from "./post-rules.ts";
 export type { BusyPolicy, PostRules } from "./post-rules.ts";
 export { ROOT } from "./prepare-run.ts";
 export type { Place } from "./prepare-run.ts";
+export { ANYBODY, ROLES, isAtLeast } from "./principal.ts";
+export type { Principal, Role } from "./principal.ts";
 export type { ThreadListChange } from "./list-stretch.ts";
 export type { ThreadDetails } from "./thread-details.ts";
 export type { SnapshotOptions, ThreadSnapshot } from "./thread-snapshot.ts";

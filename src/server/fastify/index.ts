@@ -6,5 +6,19 @@ export { heddlePlugin } from "./heddle-plugin.ts";
 export type { HeddlePluginOptions } from "./heddle-plugin.ts";
 export { DEFAULT_HOST, DEFAULT_PORT, LOG_LEVELS, isLoopback, serve } from "./serve.ts";
 export type { LogLevel, ServeOptions, Served } from "./serve.ts";
+export { RATE_ALGORITHMS, assertAuthOptions, kindOf, readRate } from "../auth/index.ts";
+export type {
+  AuthFunction,
+  AuthOptions,
+  AuthRequest,
+  ClaimNames,
+  JwtOptions,
+  KeyOptions,
+  PlaceOf,
+  Rate,
+  RateAlgorithm,
+  RateLimitOptions,
+  TokenOptions,
+} from "../auth/index.ts";
 export { forwardedHeaders } from "../http/index.ts";
 export type { ForwardedHeaders, Mounts, OriginRules } from "../http/index.ts";
