@@ -7,8 +7,8 @@
 import { HeddleError } from "../protocol/index.ts";
 import type { Store, ThreadInfo, ThreadKey } from "../store/index.ts";
 import { unknownThread } from "./known-thread.ts";
-import { isAtLeast } from "./principal.ts";
-import type { Principal, Role } from "./principal.ts";
+import { isAtLeast } from "./auth/index.ts";
+import type { Principal, Role } from "./auth/index.ts";
 
 /** What a principal may do. */
 export class Access {

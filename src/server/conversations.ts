@@ -15,7 +15,7 @@ import type { Hubs } from "./hubs.ts";
 import { knownThread } from "./known-thread.ts";
 import type { LiveAccess } from "./live-access.ts";
 import type { LiveLists } from "./live-lists.ts";
-import type { Principal } from "./principal.ts";
+import type { Principal } from "./auth/index.ts";
 import { readRunBody, readThreadId } from "./read-run-body.ts";
 import type { Runs, StartOptions, StartedRun } from "./runs.ts";
 import type { ShowOptions } from "./show.ts";
@@ -78,7 +78,8 @@ export interface ConversationsParts {
 }
 
 /** What a principal does here. */
-export const actingAs = (parts: ConversationsParts, principal: Principal): Conversations => new Acting(parts, principal);
+export const actingAs = (parts: ConversationsParts, principal: Principal): Conversations =>
+  new Acting(parts, principal);
 
 class Acting implements Conversations {
   readonly principal: Principal;

@@ -7,7 +7,7 @@
  */
 import type { ThreadKey } from "../store/index.ts";
 import type { Access } from "./access.ts";
-import type { Role } from "./principal.ts";
+import type { Role } from "./auth/index.ts";
 
 /** Something that can end a viewer. */
 export interface Guard {

@@ -15,7 +15,7 @@ import { knownThread, unknownThread } from "./known-thread.ts";
 import type { ThreadListChange } from "./list-stretch.ts";
 import type { LiveAccess } from "./live-access.ts";
 import type { LiveLists } from "./live-lists.ts";
-import type { Role } from "./principal.ts";
+import type { Role } from "./auth/index.ts";
 import { readMemberRole, readUser } from "./read-member.ts";
 import { readThreadPatch } from "./read-thread-patch.ts";
 import { threadDetails } from "./thread-details.ts";

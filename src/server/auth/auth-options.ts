@@ -2,7 +2,7 @@
  * Who may ask, as users set it: a function of theirs, or static keys, tokens (JWT), or both. Everything is judged before
  * the start, whoever the options come from: a program, a file or the environment.
  */
-import type { Principal } from "../index.ts";
+import type { Principal } from "./principal.ts";
 import type { AuthRequest } from "./auth-request.ts";
 import { readJwtOptions } from "./jwt-options.ts";
 import type { JwtOptions, JwtRules } from "./jwt-options.ts";

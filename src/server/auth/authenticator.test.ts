@@ -1,7 +1,7 @@
 /** Who asks, at the door: what is taken as a token, static keys, a function of the host, and tickets beside headers. */
 import { describe, expect, test } from "vitest";
 import { HeddleError } from "../../protocol/index.ts";
-import type { Principal } from "../index.ts";
+import type { Principal } from "./principal.ts";
 import { authenticator } from "./index.ts";
 import type { AuthFunction, AuthOptions, AuthRequest, Authenticate } from "./index.ts";
 

@@ -5,7 +5,7 @@
  * Tickets are for GET only. They stand in addresses, which end up in logs and histories; a ticket that could be posted
  * with could be traded for the next ticket, and thirty seconds would become for ever.
  */
-import type { Principal } from "../index.ts";
+import type { Principal } from "./principal.ts";
 import { readTokenOptions } from "./auth-options.ts";
 import type { AuthFunction, AuthOptions, TokenOptions } from "./auth-options.ts";
 import type { AuthRequest } from "./auth-request.ts";

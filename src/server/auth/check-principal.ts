@@ -3,8 +3,8 @@
  * the same rules: tenant and user become keys in the store and words in logs, so they are texts of one line.
  */
 import { HeddleError } from "../../protocol/index.ts";
-import { ROLES } from "../index.ts";
-import type { Principal, Role } from "../index.ts";
+import { ROLES } from "./principal.ts";
+import type { Principal, Role } from "./principal.ts";
 import { isRecord, kindOf } from "./wrong-option.ts";
 
 /** What names have to be, in words. */

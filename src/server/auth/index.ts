@@ -18,3 +18,5 @@ export type { Ticket, TicketOffice, TicketStore } from "./ticket-office.ts";
 export { BEARER_CHALLENGE } from "./unauthenticated.ts";
 export { kindOf } from "./wrong-option.ts";
 export type { PlaceOf } from "./wrong-option.ts";
+export { ANYBODY, DEFAULT_TENANT, ROLES, isAtLeast } from "./principal.ts";
+export type { Principal, Role } from "./principal.ts";

@@ -5,7 +5,7 @@
  */
 import { createLocalJWKSet, errors, jwtVerify } from "jose";
 import type { CryptoKey, JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
-import type { Principal } from "../index.ts";
+import type { Principal } from "./principal.ts";
 import { isName, isRole } from "./check-principal.ts";
 import type { JwtRules, SigningKeys } from "./jwt-options.ts";
 import { remoteKeys } from "./remote-keys.ts";

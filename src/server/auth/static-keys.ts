@@ -6,8 +6,8 @@
  * time of an answer tells neither how much of a key was right nor which entry came near.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
-import { DEFAULT_TENANT, ROLES } from "../index.ts";
-import type { Principal, Role } from "../index.ts";
+import { DEFAULT_TENANT, ROLES } from "./principal.ts";
+import type { Principal, Role } from "./principal.ts";
 import { TOKEN_CHARS } from "./bearer-token.ts";
 import { NAME_RULE, isName, isRole } from "./check-principal.ts";
 import { isRecord, knownMembers, wrongOption } from "./wrong-option.ts";

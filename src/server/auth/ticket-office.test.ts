@@ -1,6 +1,6 @@
 /** Tickets: issued, shown once, within their time and their principal's, and unreadable in the store. */
 import { describe, expect, test } from "vitest";
-import type { Principal } from "../index.ts";
+import type { Principal } from "./principal.ts";
 import { TICKET_MS, authenticator, ticketOffice } from "./index.ts";
 import type { TicketStore } from "./index.ts";
 

@@ -6,7 +6,7 @@
  * once, even by two at the same time on two machines, and not after its time, is the store's promise.
  */
 import { createHash, randomBytes } from "node:crypto";
-import type { Principal } from "../index.ts";
+import type { Principal } from "./principal.ts";
 import { checkPrincipal, isOver } from "./check-principal.ts";
 import { unauthenticated } from "./unauthenticated.ts";
 

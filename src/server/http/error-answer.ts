@@ -5,6 +5,7 @@
  * gets too; what happened it does not learn.
  */
 import { HeddleError } from "../../protocol/index.ts";
+import { BEARER_CHALLENGE } from "../auth/index.ts";
 import { jsonAnswer } from "./answer.ts";
 import type { PlainAnswer } from "./answer.ts";
 
@@ -22,7 +23,7 @@ export function errorAnswer(error: unknown, onFault: FaultReporter): PlainAnswer
   const failure = error instanceof HeddleError ? error : faultOf(error);
   if (failure.code === "internal-error") onFault(error, referenceOf(failure));
   return jsonAnswer(failure, failure.status, {
-    ...(failure.code === "unauthenticated" && { "www-authenticate": "Bearer" }),
+    ...(failure.code === "unauthenticated" && { "www-authenticate": BEARER_CHALLENGE }),
     ...(failure.retryable && { "retry-after": String(retryAfterSeconds(failure)) }),
   });
 }

@@ -2,7 +2,7 @@
  * Who asks. A principal belongs to one tenant, and sees nothing of any other. Within it, a role that the principal has
  * counts for every thread; without one, only threads of its own and those that it was made a member of are there.
  */
-import { THREAD_ROLES } from "../store/index.ts";
+import { THREAD_ROLES } from "../../store/index.ts";
 
 /** Every role, the least first. An operator may do everything, and is the only one who gets what is hidden, and metrics. */
 export const ROLES = [...THREAD_ROLES, "operator"] as const;
