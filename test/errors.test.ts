@@ -80,8 +80,9 @@ const PINNED: readonly (readonly [ErrorCode, number, boolean])[] = [
   ["queue-full", 429, true],
   ["unauthenticated", 401, false],
   ["role-missing", 403, false],
-  ["rate-limited", 429, true],
   ["runs-full", 429, true],
+  // Last of those that the guarded server answers: nothing is taken after it.
+  ["rate-limited", 429, true],
   ["tool-call-taken", 409, true],
   ["tool-call-closed", 409, false],
   ["resume-invalid", 422, false],

@@ -186,7 +186,7 @@ test("every operation of the document is judged here", () => {
   expect(operations.map(({ id }) => id).toSorted()).toEqual(Object.keys(NEEDS).toSorted());
 });
 
-test("who does not say who they are gets 401, but for what is for everybody", async () => {
+test("HTTP-AUT-1: who does not say who they are gets 401, but for what is for everybody", async () => {
   for (const operation of operations) {
     const response = await perform(undefined, operation, "t1");
     const expected = NEEDS[operation.id] === "nobody" ? [200, undefined] : [401, "unauthenticated"];
@@ -197,7 +197,7 @@ test("who does not say who they are gets 401, but for what is for everybody", as
   }
 });
 
-describe.each(WAYS)("by %s", (way) => {
+describe.each(WAYS)("HTTP-AUT-2, HTTP-AUT-6: by %s", (way) => {
   // Of the same tenant without a role; of another tenant; of another tenant with every role there and the owner's name.
   test.each(["bob", "mallory", "alias"] as const)("%s finds nothing of another's thread", async (who) => {
     for (const operation of operations.filter(({ path }) => path.includes("{thread}"))) {
@@ -219,7 +219,7 @@ describe.each(WAYS)("by %s", (way) => {
   });
 });
 
-test("a run in another's thread is refused in the same tenant, and begins a thread of one's own in another", async () => {
+test("HTTP-AUT-2: a run in another's thread is refused in the same tenant, and begins a thread of one's own in another", async () => {
   const refused = await start("bob", "talker", "t9", "r7");
   expect([refused.status, (await errorOf(refused)).code]).toEqual([404, "thread-unknown"]);
   // The same run as the owner's is not joined either.
@@ -233,7 +233,7 @@ test("a run in another's thread is refused in the same tenant, and begins a thre
   expect((await call("alice", "GET", "/threads/t9")).status).toBe(200);
 });
 
-test("who may see a thread does what the role allows, and is told which role is missing for the rest", async () => {
+test("HTTP-AUT-3: who may see a thread does what the role allows, and is told which role is missing for the rest", async () => {
   const RANK: readonly string[] = ["observer", "collaborator", "owner", "operator"];
   const roles: readonly [Who, Role][] = [
     ["watcher", "observer"],
@@ -302,7 +302,7 @@ async function watching(
 const setRole = (user: Who, role: Role): Promise<Response> =>
   call("alice", "PUT", `/threads/t2/members/${user}`, { body: { role } });
 
-describe("while somebody watches", () => {
+describe("HTTP-AUT-4, HTTP-AUT-5: while somebody watches", () => {
   beforeAll(async () => {
     await framesOf(await start("alice", "slow", "t2")).next();
   });

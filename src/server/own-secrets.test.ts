@@ -16,7 +16,7 @@ function sealing(name: string, given: Map<string, readonly Message[]>) {
   }, name);
 }
 
-test("encrypted reasoning goes back to the agent that issued it, and to no other", async () => {
+test("HTTP-AUT-8: encrypted reasoning goes back to the agent that issued it, and to no other", async () => {
   const given = new Map<string, readonly Message[]>();
   const heddle = served([sealing("one", given), sealing("two", given)]);
   for (const [agent, runId] of [

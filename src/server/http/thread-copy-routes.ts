@@ -70,6 +70,7 @@ const imported: Route = {
     "request-invalid",
     "thread-exists",
   ],
+  needs: "operator",
   async answer({ heddle, prefix }, request) {
     const { thread, threadId, runs, events, closedRunIds } = await heddle.threads.import(
       request.bytes,
