@@ -28,6 +28,8 @@ const TABLES = [
   ["compacted", "tenant, thread, run", undefined],
   ["queue", "tenant, thread, id", "id"],
   ["tool_calls", "tenant, thread, name", undefined],
+  ["members", "tenant, thread, name", undefined],
+  ["tickets", "hash", undefined],
 ] as const;
 
 mkdirSync(FOLDER, { recursive: true });

@@ -1,7 +1,7 @@
 /**
  * What a database that is kept as a fixture holds, and how it is told: threads of two tenants, branches, a run that asks, one
  * that was cut, a thread that retention trimmed, hard texts, runs that are settled and runs that are not, annotations,
- * runs that wait.
+ * runs that wait, owners and members.
  *
  * `scripts/make-store-fixture.ts` fills it once for each version of the schema; every later version has to tell the same.
  */
@@ -34,7 +34,14 @@ async function write(
 ): Promise<Lease> {
   const [first, ...rest] = events.map((event) => JSON.stringify(event));
   const { parent: parentRunId, kind, settled = true } = shape;
-  const about = { agent: "weaver", principal: "user 1", parentRunId, kind, leaseMs: 1 };
+  const about = {
+    agent: "weaver",
+    principal: "user 1",
+    owner: `owner of ${key.threadId}`,
+    parentRunId,
+    kind,
+    leaseMs: 1,
+  };
   const claimed = await store.claim({ ...key, ...about, runId, events: [first ?? ""] });
   if (claimed.type !== "claimed") throw new Error(`${runId}: ${claimed.type}`);
   for (let from = 0; from < rest.length; from += 3) {
@@ -85,8 +92,19 @@ export async function fillFixture(store: Store): Promise<void> {
     await store.enqueue({ ...waiting, ...about, runId, body, limit: 2 });
   }
 
+  for (const [user, role] of [
+    ["bob", "collaborator"],
+    ["al", "observer"],
+    ["eve", "observer"],
+    ["eve", null],
+  ] as const) {
+    await store.setMember(waiting, user, role);
+  }
+
   const hard = { tenant: "acme", threadId: HARD_ID };
-  const claimed = await store.claim({ ...hard, runId: HARD_ID, agent: "", leaseMs: 1, events: [HARD_EVENTS[0]] });
+  const about = { agent: "", owner: HARD_ID, leaseMs: 1 };
+  const claimed = await store.claim({ ...hard, ...about, runId: HARD_ID, events: [HARD_EVENTS[0]] });
+  await store.setMember(hard, `not ${HARD_ID}`, "observer");
   if (claimed.type !== "claimed") throw new Error(claimed.type);
   const texts = HARD_EVENTS.filter((text) => text.length < 5000);
   const long = JSON.stringify({ type: "CUSTOM", name: "noise", value: noise(20_000) });
@@ -122,8 +140,15 @@ export async function contentsOf(store: Store): Promise<unknown> {
       const runs: unknown[] = [];
       for (const run of await store.runs(thread)) runs.push(await runContents(store, run));
       const queue = await store.queue(thread);
-      // Versions that knew no queue told of none.
-      told.push({ thread, events, runs, ...(queue.length > 0 && { queue }) });
+      const members = await store.members(thread);
+      // Versions that knew no queue and no members told of none.
+      told.push({
+        thread,
+        events,
+        runs,
+        ...(queue.length > 0 && { queue }),
+        ...(members.length > 0 && { members }),
+      });
     }
   }
   return JSON.parse(JSON.stringify({ threads: told, unsettled: await store.unsettled() }, shortened));

@@ -54,6 +54,11 @@ async function goOn(store: Store): Promise<void> {
   expect(await store.queue(acme)).toEqual([]);
   expect(claimed).toMatchObject({ type: "claimed", thread: { tail: (before?.tail ?? 0) + 1, logId: before?.logId } });
   expect((await store.branch({ ...acme, runId: "new" })).map(({ runId }) => runId)).toEqual(["r1", "r2", "new"]);
+  expect(await store.setMember(acme, "bob", "observer")).toBe(true);
+  expect((await store.listThreads({ tenant: "acme", user: "bob" })).threads).toEqual([await store.thread(acme)]);
+  expect([await store.roleIn(acme, "bob"), await store.runningBy("acme", "user 1")]).toEqual(["observer", 0]);
+  await store.saveTicket({ hash: "hash", body: "body", forMs: 600_000 });
+  expect([await store.takeTicket("hash"), await store.takeTicket("hash")]).toEqual(["body", undefined]);
   const fresh = await store.claim({ ...request, threadId: "brand new", parentRunId: undefined });
   expect(fresh).toMatchObject({ type: "claimed", thread: { tail: 1 } });
 }

@@ -64,6 +64,7 @@ describe("SQLite store", () => {
     await store.saveSnapshot(KEY, { ...snapshot, seq: 2, events: [{ type: "MESSAGES_SNAPSHOT", messages }] });
     await store.enqueue({ ...KEY, runId: "q", agent: "a", body: "{}", limit: 1 });
     await store.claimToolCall({ ...KEY, toolCallId: "c", holder: "h", leaseMs: 1000 });
+    await store.setMember(KEY, "bob", "observer");
     const database = new DatabaseSync(file, { readOnly: true });
     const tables = database
       .prepare("SELECT s.name FROM sqlite_schema s JOIN pragma_table_info(s.name) c WHERE c.name = 'thread'")
@@ -75,6 +76,16 @@ describe("SQLite store", () => {
     expect(tables).toContain("queue");
     await store.deleteThread(KEY);
     expect(filled()).toEqual([]);
+    database.close();
+    await dispose();
+  });
+
+  test("STORE-TIC-2: tickets that have expired do not gather", async () => {
+    const { store, file, dispose } = await make();
+    for (let index = 0; index < 20; index++) await store.saveTicket({ hash: `h${index}`, body: "", forMs: 0 });
+    await store.saveTicket({ hash: "kept", body: "", forMs: 600_000 });
+    const database = new DatabaseSync(file, { readOnly: true });
+    expect(database.prepare("SELECT hash FROM tickets").all()).toEqual([{ hash: "kept" }]);
     database.close();
     await dispose();
   });

@@ -12,6 +12,7 @@ export const postgresDialect = (schema: string): Dialect => ({
   now: "(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
   forUpdate: "FOR UPDATE",
   skipLocked: "FOR UPDATE SKIP LOCKED",
+  eachWith: (from, table, fits) => `${from} CROSS JOIN LATERAL (SELECT * FROM ${table} t WHERE ${fits} LIMIT 1) t`,
   contains: (column, parameter) =>
     `strpos(lower(coalesce(${column}, '') COLLATE "und-x-icu"), lower(${parameter}::text COLLATE "und-x-icu")) > 0`,
 });

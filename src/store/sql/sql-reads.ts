@@ -309,7 +309,7 @@ export class SqlReads {
    */
   async listThreads(request: ListRequest): Promise<ThreadPage> {
     const { tenant, user, query, archived, after, limit = DEFAULT_PAGE_SIZE } = request;
-    const { schema, contains } = this.#dialect;
+    const { schema, contains, eachWith } = this.#dialect;
     const values: SqlValue[] = [tenant];
     const put = (value: SqlValue): string => `$${values.push(value)}`;
     const where: string[] = [];
@@ -322,19 +322,21 @@ export class SqlReads {
       const place = readPlace(after);
       where.push(`(t.updated_ms, t.name) < (${put(place.updatedAtMs)}, ${put(place.threadId)})`);
     }
-    const [most, who] = [put(limit + 1), user === undefined ? "" : put(user)];
+    const threads = `${schema}.threads`;
+    const whose = `(SELECT id FROM ${schema}.tenants WHERE name = $1)`;
+    const most = put(limit + 1);
     const page = (from: string, ...also: readonly string[]): string =>
-      `SELECT ${THREAD_COLUMNS} FROM ${schema}.threads t ${from}
-       WHERE ${[`t.tenant = (SELECT id FROM ${schema}.tenants WHERE name = $1)`, ...also, ...where].join(" AND ")}
+      `SELECT ${THREAD_COLUMNS} FROM ${from} WHERE ${[...also, ...where].join(" AND ")}
        ORDER BY t.updated_ms DESC, t.name DESC LIMIT ${most}`;
-    const rows = await this.#sql.all(
-      user === undefined
-        ? page("")
-        : `SELECT * FROM (${page("", `t.owner = ${who}`)}) owned UNION ALL
-           SELECT * FROM (${page(`JOIN ${schema}.members m ON m.tenant = t.tenant AND m.thread = t.id`, `m.name = ${who}`)}) shared
-           ORDER BY updated_ms DESC, thread_name DESC LIMIT ${most}`,
-      values,
-    );
+    const pageOf = (who: string): string => {
+      const owned = page(`${threads} t`, `t.tenant = ${whose}`, `t.owner = ${who}`);
+      const from = eachWith(`${schema}.members m`, threads, "t.tenant = m.tenant AND t.id = m.thread");
+      const shared = page(from, `m.tenant = ${whose}`, `m.name = ${who}`);
+      return `SELECT * FROM (${owned}) owned UNION ALL SELECT * FROM (${shared}) shared
+        ORDER BY updated_ms DESC, thread_name DESC LIMIT ${most}`;
+    };
+    const statement = user === undefined ? page(`${threads} t`, `t.tenant = ${whose}`) : pageOf(put(user));
+    const rows = await this.#sql.all(statement, values);
     return endOfPage(
       rows.map((row) => threadOf(tenant, row)),
       limit,

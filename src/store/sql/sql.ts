@@ -26,6 +26,8 @@ export interface Dialect {
   readonly forUpdate: string;
   /** The same, passing over rows that somebody else has locked. */
   readonly skipLocked: string;
+  /** Joins to `from` the one row of a table that fits each, as `t`: from here to there, whatever the planner thinks better. */
+  readonly eachWith: (from: string, table: string, fits: string) => string;
   /** Whether one text contains the other, in any case: an expression over `column` and a parameter. */
   readonly contains: (column: string, parameter: string) => string;
 }

@@ -11,6 +11,8 @@ export const SQLITE: Dialect = {
   now: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
   forUpdate: "",
   skipLocked: "",
+  // The one join whose order SQLite keeps to.
+  eachWith: (from, table, fits) => `${from} CROSS JOIN ${table} t ON ${fits}`,
   contains: (column, parameter) => `instr(folded(coalesce(${column}, '')), folded(${parameter})) > 0`,
 };
 

@@ -26,6 +26,9 @@ export class Random {
 
   /** One of a list that has at least one. */
   one<T>(list: readonly [T, ...T[]]): T {
-    return list[this.below(list.length)] ?? list[0];
+    const at = this.below(list.length);
+    // One that is null or undefined is as good as any other.
+    for (const [index, item] of list.entries()) if (index === at) return item;
+    return list[0];
   }
 }
