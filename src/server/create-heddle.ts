@@ -30,6 +30,8 @@ import type { RepairReporter, RunErrorReporter, RunLogger } from "./executor.ts"
 import type { StartOptions, StartedRun } from "./runs.ts";
 import type { ShowOptions } from "./show.ts";
 import { Threads } from "./threads.ts";
+import { hiddenIn } from "./view-rules.ts";
+import type { Views } from "./view-rules.ts";
 import { within } from "./within.ts";
 
 /** Whose threads these are as long as nobody is asked who they are. */
@@ -67,6 +69,8 @@ export interface HeddleOptions {
   readonly maxQueuedRuns?: number;
   /** How posts are taken where there is a choice: by the agent's name, and `*` for all. */
   readonly rules?: Readonly<Record<string, PostRules>>;
+  /** What each role gets to see of threads: raw events, reasoning, places of the state. Default: `VIEW_DEFAULTS`. */
+  readonly views?: Views;
   /** Whether a breach of AG-UI's rules of order ends a run. Default false: it is repaired. */
   readonly strict?: boolean;
   /** Told what had to be put right in the events of an agent. Default: nobody; repairs are counted. */
@@ -163,11 +167,18 @@ class Server implements Heddle {
     const hubs = (this.#hubs = new Hubs(store, { pollMs, onTrouble, onWriter: () => lists.look() }));
     const folds = new KeptFolds(store);
     const parts = { store, committer, hubs, folds, errands, leaseMs, cancelGraceMs, strict, onError, onRepair, onLog };
-    const { rules = {} } = options;
+    const { rules = {}, views } = options;
     const rulesOf = (name: string): PostRules => ({ ...rules["*"], ...rules[name] });
     const { maxQueuedRuns = 16 } = options;
     const agentOf = (name: string): Agent => this.#agent(name);
-    this.#runs = new Runs({ ...parts, limits: limitsOf(options), rulesOf, agentOf, maxQueuedRuns });
+    this.#runs = new Runs({
+      ...parts,
+      limits: limitsOf(options),
+      hidden: hiddenIn(views),
+      rulesOf,
+      agentOf,
+      maxQueuedRuns,
+    });
     this.#reaper = new Reaper(store, errands, {
       everyMs: reapMs,
       leaseMs,
