@@ -12,9 +12,11 @@ export const INSTRUCTION_MARK = '"instruction":true';
 /** Whether messages of a role are for the model alone. */
 export const isInstruction = (role: Message["role"]): boolean => role === "system" || role === "developer";
 
-/** Whether an event is a marked one. */
-export function isStreamedInstruction({ metadata }: Event): boolean {
-  const ours: unknown = metadata?.[METADATA_KEY];
+/** Whether an event streams an instruction: a marked one, or a start that says so, as a prelude tells it. */
+export function isStreamedInstruction(event: Event): boolean {
+  const isText = event.type === "TEXT_MESSAGE_START" || event.type === "TEXT_MESSAGE_CHUNK";
+  if (isText && event.role !== undefined && isInstruction(event.role)) return true;
+  const ours: unknown = event.metadata?.[METADATA_KEY];
   return typeof ours === "object" && ours !== null && "instruction" in ours && ours.instruction === true;
 }
 

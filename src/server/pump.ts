@@ -12,12 +12,11 @@ import { createRepairState, repairEnd } from "../stream/repair/index.ts";
 import { asError } from "./as-error.ts";
 import { checkPatch } from "./check-patch.ts";
 import { detachEvent } from "./detach-event.ts";
+import { ForViews } from "./for-views.ts";
 import type { HiddenPaths } from "./hidden-paths.ts";
-import { InstructionMarker } from "./mark-instructions.ts";
 import { plainDelta } from "./plain-delta.ts";
 import { DEFAULT_LIMITS, EVENTS_PER_TURN, tooMuch } from "./run-limits.ts";
 import type { RunLimits } from "./run-limits.ts";
-import { tellPatch } from "./tell-patch.ts";
 
 /** Longest message of a failure that is logged. */
 const MAX_MESSAGE_CHARS = 2000;
@@ -53,7 +52,7 @@ async function writeAll(
   const { maxEventBytes, maxEvents, maxChars, maxOpen } = limits;
   let count = 0;
   let open = 0;
-  const instructions = new InstructionMarker();
+  const forViews = new ForViews(hidden);
   for await (const said of events) {
     const event = plainDelta(said, maxEventBytes) ?? parseEvent(detachEvent(said, maxEventBytes)).value;
     if (event === undefined) continue;
@@ -61,7 +60,7 @@ async function writeAll(
     if (++count > maxEvents && !isTerminal(event)) throw tooMuch("events of a run", maxEvents, count);
     checkPatch(writer.state.reduce, event);
     if (writer.writtenChars > maxChars) throw tooMuch("characters of a run", maxChars, writer.writtenChars);
-    const room = writer.write(tellPatch(instructions.mark(event), writer.state.reduce.document, hidden));
+    const room = writer.write(forViews.tell(event, writer.state.reduce));
     open += OPENS[event.type] ?? 0;
     if (open > maxOpen) throw tooMuch("open items of a run", maxOpen, open);
     if (room !== undefined) await room;

@@ -12,7 +12,7 @@ import type { HiddenPaths } from "./hidden-paths.ts";
 
 /** The event, its patch told as a difference where one of these views could not translate it. */
 export function tellPatch(event: Event, document: unknown, views: readonly HiddenPaths[]): Event {
-  if (event.type !== "STATE_DELTA" || views.length === 0) return event;
+  if (event.type !== "STATE_DELTA") return event;
   const { delta } = event;
   const touched = views.filter((view) => view.isTouchedBy(delta));
   if (touched.length === 0) return event;
