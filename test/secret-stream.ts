@@ -154,7 +154,7 @@ export function withoutSecrets(folded: ThreadView, hides: Hides): ThreadView {
 
 /** Written as text, so that nothing of how the server does it is used. */
 const withoutSealed = (message: Message): Message =>
-  JSON.parse(JSON.stringify(message), (key, value: unknown) => (/^encryptedValue/.test(key) ? undefined : value));
+  JSON.parse(JSON.stringify(message), (key, value: unknown) => (key.startsWith("encryptedValue") ? undefined : value));
 
 function withoutHidden(state: unknown): unknown {
   if (typeof state !== "object" || state === null || Array.isArray(state)) return state;

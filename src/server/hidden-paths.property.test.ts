@@ -114,6 +114,34 @@ test("a patch as an older log has it gives away nothing either", () => {
   fc.assert(property, { numRuns: Math.ceil(3000 * SCALE) });
 });
 
+test("who posts what they see of a state means all of it, and changes nothing that they do not see", () => {
+  const property = fc.property(value, value, pointers, (state, posted, hidden) => {
+    const paths = new HiddenPaths(hidden);
+    const isAll = hidden.includes("");
+    expect(paths.mean(paths.redact(state), state)).toEqual(state);
+    expect(paths.see(paths.mean(posted, state))).toEqual(isAll ? {} : paths.see(posted));
+    // What comes of it besides is the state's own.
+    const marked = planted(posted, hidden, "");
+    expect(JSON.stringify(paths.mean(marked, state))).not.toContain(SECRET);
+  });
+  fc.assert(property, { numRuns: Math.ceil(3000 * SCALE) });
+});
+
+test("elements that were moved, added and taken away keep what is hidden of them", () => {
+  const paths = new HiddenPaths(["/users/*/key", "/secrets"]);
+  const state = {
+    users: [
+      { name: "Ada", key: 1 },
+      { name: "Bo", key: 2 },
+      { name: "Cy", key: 3 },
+    ],
+    secrets: { k: 4 },
+  };
+  const posted = { users: [{ name: "Cy" }, { name: "Ada" }, { name: "Di", key: 9 }], note: 1 };
+  const users = [{ name: "Cy", key: 3 }, { name: "Ada", key: 1 }, { name: "Di" }];
+  expect(paths.mean(posted, state)).toEqual({ users, note: 1, secrets: { k: 4 } });
+});
+
 describe("places that may be named", () => {
   test.each(["secrets", "/users/0/key", "/users/-", "/a~b", "/a/007"])("not %s", (pointer) => {
     expect(() => new HiddenPaths([pointer])).toThrow(expect.objectContaining({ code: "config-invalid" }));

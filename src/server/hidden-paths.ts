@@ -10,6 +10,7 @@
  */
 import { HeddleError } from "../protocol/index.ts";
 import type { JsonPatch, JsonPatchOperation } from "../protocol/index.ts";
+import type { StateSight } from "../stream/lineage/index.ts";
 
 /** What is left of the hidden pointers below a place, as tokens; never empty ones: such a place is hidden itself. */
 type Rests = readonly (readonly string[])[];
@@ -17,7 +18,7 @@ type Rests = readonly (readonly string[])[];
 const NOTHING: Rests = [];
 
 /** Hidden places of a state. */
-export class HiddenPaths {
+export class HiddenPaths implements StateSight {
   /** Tells them apart: the same key, the same places. */
   readonly key: string;
   readonly #rests: Rests | undefined;
@@ -32,6 +33,17 @@ export class HiddenPaths {
   /** A state without the hidden places: itself where it has none. Undefined where all of it is hidden. */
   redact(state: unknown): unknown {
     return this.#rests === undefined ? undefined : redactBelow(state, this.#rests);
+  }
+
+  /** A state as somebody sees it; one that is hidden as a whole is as if nobody had said any. */
+  see(state: unknown): unknown {
+    const seen = this.redact(state);
+    return seen === undefined && state !== undefined ? {} : seen;
+  }
+
+  /** The state that somebody means who posts what they see of it, changed: hidden places are as they are in `state`. */
+  mean(posted: unknown, state: unknown): unknown {
+    return this.#rests === undefined ? state : merge(posted, state, this.#rests);
   }
 
   /** A patch as it is for who has no hidden places; empty where nothing of it is left. Only what RFC 6902 names is kept. */
@@ -131,4 +143,40 @@ function redactList(list: readonly unknown[], rests: Rests): readonly unknown[] 
   if (further === undefined) return list.length === 0 ? list : [];
   const kept = list.map((element) => redactBelow(element, further));
   return kept.every((element, index) => element === list[index]) ? list : kept;
+}
+
+/** A value with what is hidden below it taken from another one. */
+function merge(posted: unknown, held: unknown, rests: Rests): unknown {
+  if (rests.length === 0) return posted;
+  if (Array.isArray(posted) && Array.isArray(held)) return mergeLists(posted, held, rests);
+  if (!isObject(posted) || !isObject(held)) return redactBelow(posted, rests);
+  const shown = Object.entries(posted).flatMap(([key, member]): [string, unknown][] => {
+    const further = below(rests, key);
+    const theirs: unknown = Object.hasOwn(held, key) ? Reflect.get(held, key) : undefined;
+    return further === undefined ? [] : [[key, merge(member, theirs, further)]];
+  });
+  const hidden = Object.entries(held).filter(([key]) => below(rests, key) === undefined);
+  return Object.fromEntries([...shown, ...hidden]);
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Elements are known again by what is seen of them, else by their place. */
+function mergeLists(posted: readonly unknown[], held: readonly unknown[], rests: Rests): readonly unknown[] {
+  const further = below(rests, "0");
+  if (further === undefined) return held;
+  const places = new Map<string, number[]>();
+  for (const [index, element] of held.entries()) {
+    const text = JSON.stringify(redactBelow(element, further));
+    const known = places.get(text);
+    if (known === undefined) places.set(text, [index]);
+    else known.push(index);
+  }
+  const found = posted.map((element) => places.get(JSON.stringify(element))?.shift());
+  const taken = new Set(found);
+  return posted.map((element, index) => {
+    const place = found[index] ?? (taken.has(index) ? undefined : index);
+    return place === undefined ? redactBelow(element, further) : merge(element, held[place], further);
+  });
 }

@@ -6,8 +6,8 @@ import { METADATA_KEY } from "../protocol/index.ts";
 import type { Event, Message } from "../protocol/index.ts";
 import { withOurs } from "./with-ours.ts";
 
-/** The mark, as it stands in the text of an event. */
-export const INSTRUCTION_MARK = '"instruction":true';
+/** A word that stands in the text of every event that is marked. */
+export const INSTRUCTION_WORD = '"instruction"';
 
 /** Whether messages of a role are for the model alone. */
 export const isInstruction = (role: Message["role"]): boolean => role === "system" || role === "developer";

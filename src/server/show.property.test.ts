@@ -87,7 +87,8 @@ test("what a viewer folds is the whole without what is hidden, at every event", 
     checkStream(all);
     const wanted = comparable(withoutSecrets(view(whole.reduce), hidden));
     for (const rest of rests.values()) expect(comparable(reduceAll(rest))).toEqual(wanted);
-    if (isDeepStrictEqual(hidden, ALL)) expect(JSON.stringify([all, ...rests.values()])).not.toContain(SECRET);
+    const free = isDeepStrictEqual(hidden, ALL) ? [all, ...rests.values()] : [];
+    expect(JSON.stringify(free)).not.toContain(SECRET);
   });
   fc.assert(property, { numRuns: Math.ceil(2000 * SCALE) });
 });

@@ -13,7 +13,7 @@ import type { Peer } from "../protocol/dialects/index.ts";
 import type { StoredEvent } from "../store/index.ts";
 import { HiddenPaths } from "./hidden-paths.ts";
 import { isDelta } from "./is-delta.ts";
-import { INSTRUCTION_MARK } from "./mark-instructions.ts";
+import { INSTRUCTION_WORD } from "./mark-instructions.ts";
 import { shownContent } from "./shown-content.ts";
 import type { Sight } from "./shown-content.ts";
 import { withOurs } from "./with-ours.ts";
@@ -81,21 +81,26 @@ export function sightOf({ raw = false, reasoning = true, hiddenState = [] }: Sho
   return { instructions: raw, raw: raw && reasoning && hidden === undefined, reasoning, hiddenState: hidden };
 }
 
-/** The words by which events that may have to change are known: hardly an event has any. */
+/** An escape in which letters could be spelled; ours never are, but a text that was brought in is kept as it came. */
+const SPELLED = String.raw`\u00`;
+
+/** The words by which events that may have to change are known, whatever stands around them: hardly an event has any. */
 function wordsOf(
   { raw, instructions, reasoning, hiddenState }: Sight,
   alias: RunAlias | undefined,
   meta: boolean,
 ): Pick<Show, "deltaWords" | "words"> {
-  const marks = [...(raw ? [] : ['"rawEvent"']), ...(instructions ? [] : [INSTRUCTION_MARK])];
+  const marks = [...(raw ? [] : ['"rawEvent"']), ...(instructions ? [] : [INSTRUCTION_WORD])];
+  const spelled = raw && instructions && reasoning && hiddenState === undefined ? [] : [SPELLED];
   return {
-    deltaWords: [...(reasoning ? [] : ['"REASONING_']), ...marks],
+    deltaWords: [...(reasoning ? [] : ['"REASONING_']), ...marks, ...spelled],
     words: [
       ...(alias === undefined ? [] : ['"runId"']),
       ...(raw ? [] : ['"RAW"']),
-      ...(instructions ? [] : ['"role":"system"', '"role":"developer"']),
+      ...(instructions ? [] : ['"system"', '"developer"']),
       ...marks,
-      ...(reasoning ? [] : ['"REASONING_', '"role":"reasoning"', '"encryptedValue']),
+      ...spelled,
+      ...(reasoning ? [] : ['"REASONING_', '"reasoning"', '"encryptedValue']),
       ...(hiddenState === undefined ? [] : ['"STATE_', '"state"']),
       ...(meta ? [] : ['"META"']),
     ],

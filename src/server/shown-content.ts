@@ -68,12 +68,9 @@ function shownInput(input: RunAgentInput, sight: Sight): RunAgentInput {
   return seen === undefined ? rest : { ...rest, state: seen };
 }
 
-/** A state without what is not seen. One that is hidden as a whole is as if nobody had said any. */
-export function shownState(state: unknown, { hiddenState }: Sight): unknown {
-  if (hiddenState === undefined) return state;
-  const seen = hiddenState.redact(state);
-  return seen === undefined ? {} : seen;
-}
+/** A state without what is not seen. */
+export const shownState = (state: unknown, { hiddenState }: Sight): unknown =>
+  hiddenState === undefined ? state : hiddenState.see(state);
 
 /** Messages without what is not seen: the same list where that is nothing. */
 export function shownMessages(messages: readonly Message[], sight: Sight): readonly Message[] {
