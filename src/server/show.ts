@@ -81,7 +81,7 @@ export function sightOf({ raw = false, reasoning = true, hiddenState = [] }: Sho
   return { instructions: raw, raw: raw && reasoning && hidden === undefined, reasoning, hiddenState: hidden };
 }
 
-/** An escape in which letters could be spelled; ours never are, but a text that was brought in is kept as it came. */
+/** An escape in which letters could be spelled. Ours never are, but a text that was brought in is kept as it came. */
 const SPELLED = String.raw`\u00`;
 
 /** The words by which events that may have to change are known, whatever stands around them: hardly an event has any. */
@@ -93,7 +93,7 @@ function wordsOf(
   const marks = [...(raw ? [] : ['"rawEvent"']), ...(instructions ? [] : [INSTRUCTION_WORD])];
   const spelled = raw && instructions && reasoning && hiddenState === undefined ? [] : [SPELLED];
   return {
-    deltaWords: [...(reasoning ? [] : ['"REASONING_']), ...marks, ...spelled],
+    deltaWords: [...(reasoning ? [] : ['"REASONING_']), ...marks],
     words: [
       ...(alias === undefined ? [] : ['"runId"']),
       ...(raw ? [] : ['"RAW"']),

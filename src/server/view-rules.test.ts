@@ -1,7 +1,8 @@
 /** What roles get to see, from the setting of a server to what its viewers and writers get. */
 import { describe, expect, test } from "vitest";
-import { agentOf, bodyOf, collect, runToEnd, served } from "../../test/served.ts";
+import { agentOf, bodyOf, collect, framesOf, runToEnd, served } from "../../test/served.ts";
 import type { Event } from "../protocol/index.ts";
+import { SSE } from "./encoding.ts";
 import { ROLES } from "./principal.ts";
 import { showOf } from "./show.ts";
 import { hiddenIn, rulesFor, withRules } from "./view-rules.ts";
@@ -32,6 +33,12 @@ describe("rules", () => {
   test("without rules, and where they hide nothing, the show is the plain one", () => {
     for (const role of ROLES) expect(showOf(withRules({}, rulesFor(undefined, role))).key).toBe(showOf().key);
     expect(showOf(withRules({}, rulesFor(VIEWS, "observer"))).key).not.toBe(showOf().key);
+  });
+
+  test("different rules make different shows", () => {
+    const hides = [{}, { reasoning: false }, { hiddenState: ["/a"] }, { hiddenState: ["/b"] }, { hiddenState: [""] }];
+    const options = hides.flatMap((each) => [each, { ...each, raw: true }]);
+    expect(new Set(options.map((each) => showOf(each).key)).size).toBe(options.length);
   });
 
   test("a server knows what its views hide, and refuses what is no place", () => {
@@ -101,6 +108,19 @@ async function stateOf(posted: object, options: object) {
   await heddle.close();
   return { state, isTold: opening !== undefined };
 }
+
+test("what one reader was told is not told to another", async () => {
+  const heddle = hiding();
+  await runToEnd(heddle);
+  for (const prelude of [false, true]) {
+    const texts = [];
+    for (const rules of [rulesFor(VIEWS, "owner"), observer, rulesFor(VIEWS, "owner")]) {
+      texts.push(await framesOf(heddle, SSE, { ...withRules({}, rules), runId: "r1", prelude }));
+    }
+    expect(texts.map((text) => text.includes('"key"'))).toEqual([true, false, true]);
+  }
+  await heddle.close();
+});
 
 describe("who sees a part of the state, and posts it with a run", () => {
   const { hiddenState } = observer;
