@@ -20,6 +20,8 @@ import { readRunBody, readThreadId } from "./read-run-body.ts";
 import type { Runs, StartOptions, StartedRun } from "./runs.ts";
 import type { ShowOptions } from "./show.ts";
 import { Threads } from "./threads.ts";
+import { rulesFor, withRules } from "./view-rules.ts";
+import type { Views } from "./view-rules.ts";
 
 /** How somebody connects. */
 export interface ConnectOptions extends Omit<ShowOptions, "names" | "alias"> {
@@ -69,6 +71,8 @@ export interface ConversationsParts {
   readonly live: LiveAccess;
   /** What is done on the side. */
   readonly errands: Errands;
+  /** What each role gets to see. */
+  readonly views: Views | undefined;
   /** Where tickets are had. */
   readonly tickets: TicketOffice;
   /** The runs. */
@@ -101,7 +105,10 @@ class Acting implements Conversations {
     const { input, peer, warnings } = readRunBody(body);
     const { threadId, runId } = input;
     await open();
-    const began = await runs.start(this.#access, agent, input, options);
+    // A thread that is not there yet will be the caller's own.
+    const role = (await this.#access.role(this.#access.key(threadId))) ?? "owner";
+    const { hiddenState } = rulesFor(this.#parts.views, role);
+    const began = await runs.start(this.#access, agent, input, { ...options, hiddenState });
     const told = [...warnings, ...began.warnings];
     return {
       threadId,
@@ -117,13 +124,14 @@ class Acting implements Conversations {
   }
 
   async attach(threadId: string, options: AttachOptions = {}): Promise<Attachment> {
-    const { open, store, hubs, live, runs } = this.#parts;
+    const { open, store, hubs, live, runs, views } = this.#parts;
     await open();
     const key = this.#access.key(threadId);
     const role = await this.#access.need(key, "observer");
     const { runId, signal } = options;
     if (options.queued === true && runId !== undefined) return this.#attachLater(threadId, runId, options);
-    const attachment = await attach(store, hubs, key, options, live.guard(this.#access, key, role));
+    const seen = withRules(options, rulesFor(views, role));
+    const attachment = await attach(store, hubs, key, seen, live.guard(this.#access, key, role));
     if (runId !== undefined && signal !== undefined) runs.watch({ ...key, runId }, signal);
     return attachment;
   }

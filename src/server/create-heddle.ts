@@ -31,6 +31,8 @@ import { Runs } from "./runs.ts";
 import type { RepairReporter, RunErrorReporter, RunLogger } from "./executor.ts";
 import type { StartOptions, StartedRun } from "./runs.ts";
 import type { Threads } from "./threads.ts";
+import { hiddenIn } from "./view-rules.ts";
+import type { Views } from "./view-rules.ts";
 import { within } from "./within.ts";
 
 /** Options of `createHeddle`. */
@@ -69,6 +71,8 @@ export interface HeddleOptions {
   readonly accessMs?: number;
   /** How posts are taken where there is a choice: by the agent's name, and `*` for all. */
   readonly rules?: Readonly<Record<string, PostRules>>;
+  /** What each role gets to see of threads: raw events, reasoning, places of the state. Default: `VIEW_DEFAULTS`. */
+  readonly views?: Views;
   /** Whether a breach of AG-UI's rules of order ends a run. Default false: it is repaired. */
   readonly strict?: boolean;
   /** Told what had to be put right in the events of an agent. Default: nobody; repairs are counted. */
@@ -144,7 +148,7 @@ class Server implements Heddle {
     const hubs = (this.#hubs = new Hubs(store, { pollMs, onTrouble, onWriter: () => lists.look() }));
     const folds = new KeptFolds(store);
     const parts = { store, committer, hubs, folds, errands, leaseMs, cancelGraceMs, strict, onError, onRepair, onLog };
-    const { rules = {} } = options;
+    const { rules = {}, views } = options;
     const rulesOf = (name: string): PostRules => ({ ...rules["*"], ...rules[name] });
     const { maxQueuedRuns = 16 } = options;
     const agentOf = (name: string): Agent => this.#agent(name);
@@ -152,6 +156,7 @@ class Server implements Heddle {
     this.#runs = new Runs({
       ...parts,
       limits: limitsOf(options),
+      hidden: hiddenIn(views),
       rulesOf,
       agentOf,
       maxQueuedRuns,
@@ -166,7 +171,7 @@ class Server implements Heddle {
     const live = new LiveAccess({ everyMs: options.accessMs ?? 5000, onTrouble });
     const open = (): Promise<void> => this.open();
     const tickets = ticketOffice(store);
-    this.#conversations = { store, open, hubs, lists, live, errands, tickets, runs: this.#runs, agentOf };
+    this.#conversations = { store, open, hubs, lists, live, errands, tickets, views, runs: this.#runs, agentOf };
     this.#anybody = this.as(ANYBODY);
   }
 

@@ -15,6 +15,7 @@ import type { PreludeState } from "../stream/index.ts";
 import type { Repair } from "../stream/repair/index.ts";
 import { asError } from "./as-error.ts";
 import type { Errands } from "./errands.ts";
+import type { HiddenPaths } from "./hidden-paths.ts";
 import type { Hub } from "./hub.ts";
 import type { Hubs } from "./hubs.ts";
 import { ingesting } from "./ingest.ts";
@@ -60,6 +61,8 @@ export interface ExecutorParts {
   readonly cancelGraceMs: number;
   /** How much a run may say. */
   readonly limits: RunLimits;
+  /** What views hide of the state. */
+  readonly hidden: readonly HiddenPaths[];
   /** Whether a breach of the rules of order ends a run instead of being repaired. */
   readonly strict: boolean;
   /** Told what went wrong in a run. */
@@ -176,12 +179,12 @@ export class Executor {
 
   /** Runs the agent to its end in the log. Never rejects. */
   async #run(draft: Draft, writer: RunWriter, hub: Hub): Promise<void> {
-    const { errands, folds, hubs, limits, store } = this.#parts;
+    const { errands, folds, hidden, hubs, limits, store } = this.#parts;
     const { key, events } = draft;
     try {
       // Whoever asked for the run is answered first: the agent would be in the way.
       await nextTurn();
-      await pump(writer, events, (error) => this.report(error, draft), limits);
+      await pump(writer, events, (error) => this.report(error, draft), limits, hidden);
       const written = writer.written();
       // From here on the state is for whoever goes on with the branch.
       if (written !== undefined) folds.keep(key, hub.logId, written.snapshot.seq, writer.state);

@@ -30,3 +30,5 @@ export { tokenSum } from "./token-sum.ts";
 export type { TokenSum } from "./token-sum.ts";
 export type { ToolCallState } from "./tool-call-states.ts";
 export type { HistoryRule } from "./shorten-history.ts";
+export { VIEW_DEFAULTS, rulesFor, withRules } from "./view-rules.ts";
+export type { ViewRules, Views } from "./view-rules.ts";

@@ -6,15 +6,17 @@ import { METADATA_KEY } from "../protocol/index.ts";
 import type { Event, Message } from "../protocol/index.ts";
 import { withOurs } from "./with-ours.ts";
 
-/** The mark, as it stands in the text of an event. */
-export const INSTRUCTION_MARK = '"instruction":true';
+/** A word that stands in the text of every event that is marked. */
+export const INSTRUCTION_WORD = '"instruction"';
 
 /** Whether messages of a role are for the model alone. */
 export const isInstruction = (role: Message["role"]): boolean => role === "system" || role === "developer";
 
-/** Whether an event is a marked one. */
-export function isStreamedInstruction({ metadata }: Event): boolean {
-  const ours: unknown = metadata?.[METADATA_KEY];
+/** Whether an event streams an instruction: a marked one, or a start that says so, as a prelude tells it. */
+export function isStreamedInstruction(event: Event): boolean {
+  const isText = event.type === "TEXT_MESSAGE_START" || event.type === "TEXT_MESSAGE_CHUNK";
+  if (isText && event.role !== undefined && isInstruction(event.role)) return true;
+  const ours: unknown = event.metadata?.[METADATA_KEY];
   return typeof ours === "object" && ours !== null && "instruction" in ours && ours.instruction === true;
 }
 

@@ -12,7 +12,9 @@ export type BusyPolicy = (typeof BUSY_POLICIES)[number];
 export const CALL_POLICIES = ["reject", "fail"] as const;
 
 /** The choices. */
-export interface PostRules extends ReconcileOptions {
+export interface PostRules extends Omit<ReconcileOptions, "sight"> {
+  /** Places of the state that whoever posts does not see, as in `ShowOptions`: what they post leaves them as they are. */
+  readonly hiddenState?: readonly string[] | undefined;
   /**
    * `reject` refuses (default); `enqueue` lets the run wait for its turn, also through a restart; `interrupt` stops the run that is under way and goes on behind it; `rollback` stops it and
    * goes on where it began; `fork` goes on there too, beside it. Nothing is lost by any of them.

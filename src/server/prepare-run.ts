@@ -11,8 +11,9 @@ import type { FoldedBranch, Store, ThreadInfo } from "../store/index.ts";
 import { createPreludeState, view } from "../stream/index.ts";
 import type { PreludeState } from "../stream/index.ts";
 import { normaliseInput, reconcile } from "../stream/lineage/index.ts";
-import type { LineageKind, Reconciled } from "../stream/lineage/index.ts";
+import type { LineageKind, ReconcileOptions, Reconciled } from "../stream/lineage/index.ts";
 import { checkAnswers } from "./check-answers.ts";
+import { HiddenPaths } from "./hidden-paths.ts";
 import { judgePost } from "./known-branch.ts";
 import type { Judged } from "./known-branch.ts";
 import type { PostRules } from "./post-rules.ts";
@@ -65,23 +66,27 @@ export async function prepareRun(
   fold: (thread: ThreadInfo, runId: string) => Promise<FoldedBranch>,
   isToStop = false,
 ): Promise<RunPlan | Restore> {
+  const options = reconciling(rules);
   if (thread === undefined) {
-    const judged = { reconciled: reconcile(posted, undefined, rules), base: undefined };
+    const judged = { reconciled: reconcile(posted, undefined, options), base: undefined };
     return planned(store, posted, judged, { parentRunId: undefined, kind: undefined, ifHead: null }, rules);
   }
   const parent = place ?? thread.head;
   if (parent === undefined || parent === ROOT) {
     const nothing = { runs: [], messages: [] };
-    const judged = { reconciled: reconcile(posted, nothing, rules), base: undefined };
+    const judged = { reconciled: reconcile(posted, nothing, options), base: undefined };
     return planned(store, posted, judged, { parentRunId: undefined, kind: undefined }, rules);
   }
   const folded = await fold(thread, parent);
   // One that is running may say more before the claim, and the fold would not know.
   if (folded.run.end === undefined && !isToStop) throw busy(thread.threadId, folded.run.runId);
-  const judged = await judgePost(store, folded, posted, rules);
+  const judged = await judgePost(store, folded, posted, options);
   if (judged.reconciled.verdict === "restore") return { restore: parent };
   return planned(store, posted, judged, placeOf(thread, judged, parent), rules);
 }
+
+const reconciling = ({ hiddenState = [], ...rules }: PostRules): ReconcileOptions =>
+  hiddenState.length === 0 ? rules : { ...rules, sight: new HiddenPaths(hiddenState) };
 
 /** The error for who has to wait. */
 export function busy(threadId: string, runId: string | undefined): HeddleError {

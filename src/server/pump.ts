@@ -12,7 +12,8 @@ import { createRepairState, repairEnd } from "../stream/repair/index.ts";
 import { asError } from "./as-error.ts";
 import { checkPatch } from "./check-patch.ts";
 import { detachEvent } from "./detach-event.ts";
-import { InstructionMarker } from "./mark-instructions.ts";
+import { ForViews } from "./for-views.ts";
+import type { HiddenPaths } from "./hidden-paths.ts";
 import { plainDelta } from "./plain-delta.ts";
 import { DEFAULT_LIMITS, EVENTS_PER_TURN, tooMuch } from "./run-limits.ts";
 import type { RunLimits } from "./run-limits.ts";
@@ -22,16 +23,17 @@ const MAX_MESSAGE_CHARS = 2000;
 
 /**
  * Writes a run's events as they come. Resolves when the run has ended in the log; rejects where the writer lost it.
- * `onFault` is told why the run was ended otherwise than the agent ended it.
+ * `onFault` is told why the run was ended otherwise than the agent ended it. `hidden` is what views hide of the state.
  */
 export async function pump(
   writer: RunWriter,
   events: AsyncIterable<Event>,
   onFault: (error: unknown) => void,
   limits: RunLimits = DEFAULT_LIMITS,
+  hidden: readonly HiddenPaths[] = [],
 ): Promise<void> {
   try {
-    await writeAll(writer, events, limits);
+    await writeAll(writer, events, limits, hidden);
   } catch (error) {
     // Where the writer is lost this rejects, with the cause of the loss.
     if (writer.over) await writer.flush();
@@ -41,11 +43,16 @@ export async function pump(
   await writer.flush();
 }
 
-async function writeAll(writer: RunWriter, events: AsyncIterable<Event>, limits: RunLimits): Promise<void> {
+async function writeAll(
+  writer: RunWriter,
+  events: AsyncIterable<Event>,
+  limits: RunLimits,
+  hidden: readonly HiddenPaths[],
+): Promise<void> {
   const { maxEventBytes, maxEvents, maxChars, maxOpen } = limits;
   let count = 0;
   let open = 0;
-  const instructions = new InstructionMarker();
+  const forViews = new ForViews(hidden);
   for await (const said of events) {
     const event = plainDelta(said, maxEventBytes) ?? parseEvent(detachEvent(said, maxEventBytes)).value;
     if (event === undefined) continue;
@@ -53,7 +60,7 @@ async function writeAll(writer: RunWriter, events: AsyncIterable<Event>, limits:
     if (++count > maxEvents && !isTerminal(event)) throw tooMuch("events of a run", maxEvents, count);
     checkPatch(writer.state.reduce, event);
     if (writer.writtenChars > maxChars) throw tooMuch("characters of a run", maxChars, writer.writtenChars);
-    const room = writer.write(instructions.mark(event));
+    const room = writer.write(forViews.tell(event, writer.state.reduce));
     open += OPENS[event.type] ?? 0;
     if (open > maxOpen) throw tooMuch("open items of a run", maxOpen, open);
     if (room !== undefined) await room;

@@ -206,9 +206,12 @@ export class Runs {
   }
 
   async #enqueue(ask: Ask): Promise<Began> {
-    const { key, user, agent, posted } = ask;
+    const { key, user, agent, posted, rules } = ask;
     const { errands, maxQueuedRuns } = this.#parts;
-    const queued = await this.#queue.add(key, { agent: agent.name, user, posted }, maxQueuedRuns);
+    const { state: _state, ...stateless } = posted;
+    // What a part of a state means is known by whoever posted it, who is gone when the run begins.
+    const kept = (rules.hiddenState ?? []).length === 0 ? posted : stateless;
+    const queued = await this.#queue.add(key, { agent: agent.name, user, posted: kept }, maxQueuedRuns);
     if (queued === undefined) return this.#start(ask);
     // What was in the way may have ended just now.
     errands.run(() => this.#queue.next(key));

@@ -1,16 +1,21 @@
 /**
- * How somebody sees each event: as their version understands it, and without what was not asked for.
+ * How somebody sees each event: as their version understands it, and without what is not for them.
  *
  * RAW events, `rawEvent` and messages of role system and developer may hold what no browser should get, META stands outside
- * of the grammar of runs; all of it stays hidden unless asked for. The plain show, of a current reader who asks for nothing, is the text of the log itself.
+ * of the grammar of runs; all of it stays hidden unless asked for. Reasoning and places of the state are hidden where the
+ * rules say so (`view-rules.ts`, `shown-content.ts`). An event of which nothing is left is hidden; cursors move past it.
+ * The plain show, of a current reader who asks for nothing, is the text of the log itself.
  */
 import { HeddleError, PROTOCOL_VERSION } from "../protocol/index.ts";
-import type { Event, Message } from "../protocol/index.ts";
+import type { Event } from "../protocol/index.ts";
 import { projectEvent } from "../protocol/dialects/index.ts";
 import type { Peer } from "../protocol/dialects/index.ts";
 import type { StoredEvent } from "../store/index.ts";
+import { HiddenPaths } from "./hidden-paths.ts";
 import { isDelta } from "./is-delta.ts";
-import { INSTRUCTION_MARK, isInstruction, isStreamedInstruction } from "./mark-instructions.ts";
+import { INSTRUCTION_WORD } from "./mark-instructions.ts";
+import { shownContent } from "./shown-content.ts";
+import type { Sight } from "./shown-content.ts";
 import { withOurs } from "./with-ours.ts";
 
 /** A run that somebody knows by another id than the log does. */
@@ -29,6 +34,10 @@ export interface ShowOptions {
   readonly meta?: boolean | undefined;
   /** Whether it gets RAW events, `rawEvent`, and messages that instruct the model. Default false. */
   readonly raw?: boolean | undefined;
+  /** Whether it gets reasoning, in any form. Default true. */
+  readonly reasoning?: boolean | undefined;
+  /** Places of the state that it does not get: JSON Pointers, in which `*` is any member or element. Default none. */
+  readonly hiddenState?: readonly string[] | undefined;
   /** Whether every event names its run, in our metadata: for who sees several runs at once. Default false. */
   readonly names?: boolean | undefined;
   /** A run that the reader knows by another id. */
@@ -36,28 +45,66 @@ export interface ShowOptions {
 }
 
 /** How events are seen. The same key, the same sight. */
-export interface Show {
+export interface Show extends Sight {
   /** Tells shows apart. */
   readonly key: string;
   /** Who reads, with whether it gets META. */
   readonly peer: Peer;
   /** Whether the reader is current, so that nothing has to be translated. */
   readonly current: boolean;
-  /** Whether RAW events, `rawEvent` and instructions are seen. */
-  readonly raw: boolean;
   /** Whether every event names its run. */
   readonly names: boolean;
   /** A run that the reader knows by another id. */
   readonly alias: RunAlias | undefined;
+  /** What stands in the text of a delta that may have to change. */
+  readonly deltaWords: readonly string[];
+  /** What stands in the text of any other event that may have to change. */
+  readonly words: readonly string[];
 }
 
-/** A show from what is asked for. */
+/** A show from what is asked for. Throws `config-invalid` for hidden places that are none. */
 export function showOf(options: ShowOptions = {}): Show {
-  const { peer = {}, meta = false, raw = false, names = false, alias } = options;
+  const { peer = {}, meta = false, names = false, alias } = options;
   const { version, interrupts = "list" } = peer;
   const current = (version === undefined || version === PROTOCOL_VERSION) && interrupts === "list";
-  const key = JSON.stringify([current ? null : version, interrupts, meta, raw, names, alias]);
-  return { key, peer: { version, interrupts, meta }, current, raw, names, alias };
+  const sight = sightOf(options);
+  const { instructions, reasoning, hiddenState } = sight;
+  const shape = [current ? null : version, interrupts, meta, instructions, names, alias, reasoning, hiddenState?.key];
+  const seen = { peer: { version, interrupts, meta }, current, names, alias };
+  return { key: JSON.stringify(shape), ...seen, ...sight, ...wordsOf(sight, alias, meta) };
+}
+
+/** What of the content of events and threads is seen. */
+export function sightOf({ raw = false, reasoning = true, hiddenState = [] }: ShowOptions): Sight {
+  const hidden = hiddenState.length === 0 ? undefined : new HiddenPaths(hiddenState);
+  // What a provider said may hold anything, so it is not for who may not see everything.
+  return { instructions: raw, raw: raw && reasoning && hidden === undefined, reasoning, hiddenState: hidden };
+}
+
+/** An escape in which letters could be spelled. Ours never are, but a text that was brought in is kept as it came. */
+const SPELLED = String.raw`\u00`;
+
+/** The words by which events that may have to change are known, whatever stands around them: hardly an event has any. */
+function wordsOf(
+  { raw, instructions, reasoning, hiddenState }: Sight,
+  alias: RunAlias | undefined,
+  meta: boolean,
+): Pick<Show, "deltaWords" | "words"> {
+  const marks = [...(raw ? [] : ['"rawEvent"']), ...(instructions ? [] : [INSTRUCTION_WORD])];
+  const spelled = raw && instructions && reasoning && hiddenState === undefined ? [] : [SPELLED];
+  return {
+    deltaWords: [...(reasoning ? [] : ['"REASONING_']), ...marks],
+    words: [
+      ...(alias === undefined ? [] : ['"runId"']),
+      ...(raw ? [] : ['"RAW"']),
+      ...(instructions ? [] : ['"system"', '"developer"']),
+      ...marks,
+      ...spelled,
+      ...(reasoning ? [] : ['"REASONING_', '"reasoning"', '"encryptedValue']),
+      ...(hiddenState === undefined ? [] : ['"STATE_', '"state"']),
+      ...(meta ? [] : ['"META"']),
+    ],
+  };
 }
 
 /** A current reader who asks for nothing. */
@@ -74,41 +121,22 @@ export function shown(event: StoredEvent, show: Show): StoredEvent | undefined {
 
 /** The same for an event that is no text yet: itself where nothing of it changes. */
 export function shownValue(original: Event, runId: string, show: Show): unknown {
-  const seen = uncovered(original, show);
+  if (original.type === "META" && show.peer.meta !== true) return undefined;
+  const seen = shownContent(original, show);
   if (seen === undefined) return undefined;
   const called = show.alias === undefined ? seen : renamed(seen, show.alias);
   const named = show.names ? withOurs(called, { runId }) : called;
   return show.current ? named : projected(named, show.peer);
 }
 
-const HIDDEN_WORDS = ['"RAW"', '"rawEvent"', '"role":"system"', '"role":"developer"', INSTRUCTION_MARK] as const;
+/** Looks for the words before anything is read. */
+const mayChange = ({ json }: StoredEvent, { deltaWords, words }: Show): boolean =>
+  isDelta(json) ? hasAny(json, deltaWords) : hasAny(json, words);
 
-/** Looks for the words before anything is read: hardly an event has them. */
-function mayChange({ json }: StoredEvent, { raw, peer, alias }: Show): boolean {
-  if (isDelta(json)) return !raw && (json.includes('"rawEvent"') || json.includes(INSTRUCTION_MARK));
-  if (alias !== undefined && json.includes('"runId"')) return true;
-  if (!raw && HIDDEN_WORDS.some((word) => json.includes(word))) return true;
-  return peer.meta !== true && json.includes('"META"');
+function hasAny(text: string, words: readonly string[]): boolean {
+  for (const word of words) if (text.includes(word)) return true;
+  return false;
 }
-
-function uncovered(event: Event, { raw, peer }: Show): Event | undefined {
-  if (event.type === "META" && peer.meta !== true) return undefined;
-  if (raw) return event;
-  if (event.type === "RAW" || isStreamedInstruction(event)) return undefined;
-  if (event.rawEvent === undefined) return withoutInstructions(event);
-  const { rawEvent: _rawEvent, ...rest } = event;
-  return withoutInstructions(rest);
-}
-
-/** The event without messages that are for the model alone. */
-function withoutInstructions(event: Event): Event {
-  if (event.type === "MESSAGES_SNAPSHOT") return { ...event, messages: event.messages.filter(isForPeople) };
-  if (event.type !== "RUN_STARTED" || event.input === undefined) return event;
-  const { input } = event;
-  return { ...event, input: { ...input, messages: input.messages.filter(isForPeople) } };
-}
-
-const isForPeople = ({ role }: Message): boolean => !isInstruction(role);
 
 /** Only the frame of a run says its id, once more in its input. */
 function renamed(event: Event, { runId, shownAs }: RunAlias): Event {

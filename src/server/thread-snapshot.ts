@@ -1,6 +1,6 @@
 /**
  * A thread at one moment: messages, state, what is open, and tool calls with their times; at its head, at the newest event
- * of any run, or at any event. Messages that instruct the model are for who asks for them, as everywhere.
+ * of any run, or at any event. Content is seen as in events: see `shown-content.ts`.
  */
 import { HeddleError } from "../protocol/index.ts";
 import type { Interrupt, Message } from "../protocol/index.ts";
@@ -10,16 +10,16 @@ import { view } from "../stream/index.ts";
 import { knownRun } from "./attach.ts";
 import { branchMoments } from "./branch-moments.ts";
 import { knownThread } from "./known-thread.ts";
-import { isInstruction } from "./mark-instructions.ts";
+import { sightOf } from "./show.ts";
+import type { ShowOptions } from "./show.ts";
+import { shownMessages, shownState } from "./shown-content.ts";
 import { toolCallStates } from "./tool-call-states.ts";
 import type { ToolCallState } from "./tool-call-states.ts";
 
 /** Which moment, and how it is seen. */
-export interface SnapshotOptions {
+export interface SnapshotOptions extends Pick<ShowOptions, "raw" | "reasoning" | "hiddenState"> {
   /** A run or a cursor. Default: the thread's head. */
   readonly at?: string | undefined;
-  /** Whether messages of role system and developer are seen. Default false. */
-  readonly raw?: boolean | undefined;
 }
 
 /** A thread at one moment. */
@@ -46,12 +46,13 @@ export interface ThreadSnapshot {
 
 /** Folds a thread. Throws `thread-unknown`, `run-unknown`, `cursor-invalid`, and `cursor-trimmed` where too much is gone. */
 export async function threadSnapshot(store: Store, key: ThreadKey, options: SnapshotOptions): Promise<ThreadSnapshot> {
+  const sight = sightOf(options);
   const thread = await knownThread(store, key);
   const folded = await foldedAt(store, thread, options.at);
   if (folded === undefined) return emptySnapshot(thread);
   const { run, seq, state } = folded;
   const all = view(state.reduce);
-  const messages = options.raw === true ? all.messages : all.messages.filter(({ role }) => !isInstruction(role));
+  const messages = shownMessages(all.messages, sight);
   const moments = await branchMoments(store, await store.branch(run), seq);
   const end = seq < run.lastSeq ? undefined : run.end;
   return {
@@ -60,7 +61,7 @@ export async function threadSnapshot(store: Store, key: ThreadKey, options: Snap
     cursor: formatCursor(thread.logId, seq),
     messages,
     messageTimesMs: new Map(messages.flatMap(({ id }) => entryOf(id, moments.messages.get(id)))),
-    state: all.state,
+    state: shownState(all.state, sight),
     interrupts: end?.interrupts ?? [],
     pendingToolCallIds: end?.pendingToolCallIds ?? [],
     toolCalls: toolCallStates(messages, moments),

@@ -25,6 +25,8 @@ import type { SnapshotOptions, ThreadSnapshot } from "./thread-snapshot.ts";
 import { listThreads, summaryOf } from "./thread-summary.ts";
 import type { ThreadListPage, ThreadSummary } from "./thread-summary.ts";
 import { untilExpiry } from "./until-expiry.ts";
+import { rulesFor, withRules } from "./view-rules.ts";
+import type { Views } from "./view-rules.ts";
 import { within } from "./within.ts";
 
 /** Which threads to list. */
@@ -46,6 +48,8 @@ export interface ThreadsParts {
   readonly open: () => Promise<void>;
   /** Who watches under a role that may end. */
   readonly live: LiveAccess;
+  /** What each role gets to see. */
+  readonly views: Views | undefined;
   /** Who follows them. */
   readonly hubs: Hubs;
   /** Who watches their list. */
@@ -163,8 +167,8 @@ export class Threads {
 
   /** A thread at one moment. Throws `thread-unknown`, `run-unknown`, `cursor-invalid` and `cursor-trimmed`. */
   async snapshot(threadId: string, options: SnapshotOptions = {}): Promise<ThreadSnapshot> {
-    const { store, key } = await this.#reach(threadId, "observer");
-    return threadSnapshot(store, key, options);
+    const { store, key, role } = await this.#reach(threadId, "observer");
+    return threadSnapshot(store, key, withRules(options, rulesFor(this.#parts.views, role)));
   }
 
   /** Adds an annotation to a run. Throws `input-invalid`, `thread-unknown` and `run-unknown`. */

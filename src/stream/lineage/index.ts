@@ -7,7 +7,7 @@ export type { Difference, Lineage, LineageKind, LineageProblem, LineageRun, LogE
 export { matchByPosition } from "./match-by-position.ts";
 export { diffMessages, normaliseInput, rebuildInput } from "./normalise-input.ts";
 export { reconcileState } from "./reconcile-state.ts";
-export type { KnownRun, StateDecision } from "./reconcile-state.ts";
+export type { KnownRun, StateDecision, StateSight } from "./reconcile-state.ts";
 export { DROP_REASONS, reconcile } from "./reconcile.ts";
 export type { DropCode, Dropped, KnownBranch, ReconcileOptions, Reconciled } from "./reconcile.ts";
 export { sameMessage } from "./same-message.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { reconcileState } from "./reconcile-state.ts";
+import type { StateSight } from "./reconcile-state.ts";
 
 const runs = [
   { runId: "r1", ended: true, startState: { theme: "dark" }, state: { theme: "dark", n: 1 } },
@@ -62,5 +63,43 @@ describe("DESIGN 9, State", () => {
     expect(reconcileState(now, runs, now, 0)).toEqual({ kind: "stale", state, log: true, snapshot: true });
     expect(reconcileState({}, runs, now, 0)).toEqual({ kind: "branch", state, log: true, snapshot: true });
     expect(reconcileState({ mine: 1 }, runs, now, 0)).toMatchObject({ kind: "change", state: { mine: 1 } });
+  });
+});
+
+describe("who sees a part of the state", () => {
+  /** All but the key `secret`. */
+  const sight: StateSight = {
+    see: (state) => Object.fromEntries(Object.entries(Object(state)).filter(([key]) => key !== "secret")),
+    mean: (posted, state) => ({ ...Object(sight.see(posted)), secret: Object(state).secret }),
+  };
+  const [old, here] = [
+    { n: 1, secret: 1 },
+    { n: 2, secret: 2 },
+  ];
+  const known = [
+    { runId: "r1", ended: true, state: old },
+    { runId: "r2", ended: true, state: here },
+  ];
+
+  it("posts that part, and changes nothing", () => {
+    const decided = { kind: "branch", state: here, log: false, snapshot: false };
+    expect(reconcileState({ n: 2 }, known, here, undefined, sight)).toEqual(decided);
+  });
+
+  it("posts that part as it was, and it is stale", () => {
+    expect(reconcileState({ n: 1 }, known, here, undefined, sight)).toMatchObject({ kind: "stale", state: here });
+  });
+
+  it("changes that part alone", () => {
+    const decided = { kind: "change", state: { n: 3, secret: 2 }, log: true, snapshot: false };
+    expect(reconcileState({ n: 3 }, known, here, undefined, sight)).toEqual(decided);
+    const told = { kind: "change", state: { n: 3, secret: 2 }, log: true, snapshot: true };
+    expect(reconcileState({ n: 3, secret: 9 }, known, here, undefined, sight)).toEqual(told);
+  });
+
+  it("cannot find out the rest by guessing", () => {
+    const [right, wrong] = [2, 9].map((secret) => reconcileState({ n: 2, secret }, known, here, undefined, sight));
+    expect(right).toEqual({ kind: "branch", state: here, log: false, snapshot: true });
+    expect(wrong).toEqual(right);
   });
 });

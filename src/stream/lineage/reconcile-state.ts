@@ -2,7 +2,8 @@
  * The state that a run starts from: the branch's, unless the client really changed it (DESIGN 9, State).
  *
  * Stock clients send `{}` after a reload and whatever they last saw otherwise, so a state that the branch had at some
- * time is an old copy and never undoes what happened since. A fork starts where the run that it replaces started.
+ * time is an old copy and never undoes what happened since. A fork starts where the run that it replaces started. Who sees
+ * a part of the state only posts that part, and changes no more than that.
  */
 import { isContainer, jsonEqual } from "../json-value.ts";
 
@@ -18,6 +19,16 @@ export interface KnownRun {
   readonly startState?: unknown;
 }
 
+/** How whoever posts sees the state. */
+export interface StateSight {
+  /** A state as they see it. */
+  see(state: unknown): unknown;
+  /** The state that they mean by what they posted: with what they do not see of this one. */
+  mean(posted: unknown, state: unknown): unknown;
+}
+
+const ALL: StateSight = { see: (state) => state, mean: (posted) => posted };
+
 /** What a run starts from, and why. */
 export interface StateDecision {
   /** `branch`: the branch's own. `stale`: so too, and an old copy was ignored. `change`: the client's. */
@@ -32,20 +43,29 @@ export interface StateDecision {
 
 /**
  * Decides on a posted state. `runs` are the runs of the branch and `now` its state; `fork` is the index of the first run
- * that a fork leaves behind, absent where the run goes on at the head.
+ * that a fork leaves behind, absent where the run goes on at the head. `sight` is how the client sees it: all, by default.
  */
-export function reconcileState(posted: unknown, runs: readonly KnownRun[], now: unknown, fork?: number): StateDecision {
+export function reconcileState(
+  posted: unknown,
+  runs: readonly KnownRun[],
+  now: unknown,
+  fork?: number,
+  sight: StateSight = ALL,
+): StateDecision {
   const held = posted ?? {};
   const head = now === undefined ? lastState(runs) : now;
   const parent = fork === undefined ? head : lastState(runs.slice(0, fork));
   const base = fork === undefined ? parent : (runs[fork]?.startState ?? parent);
-  const snapshot = !jsonEqual(held, base);
+  const snapshot = !jsonEqual(held, sight.see(base));
   const own = { state: base, log: !jsonEqual(base, parent), snapshot };
   if (!snapshot || isEmpty(held)) return { kind: "branch", ...own };
   const isOld = [head, ...runs.flatMap(({ state, startState }) => [state, startState])].some((old) =>
-    jsonEqual(old, held),
+    jsonEqual(sight.see(old), held),
   );
-  return isOld ? { kind: "stale", ...own } : { kind: "change", state: held, log: true, snapshot: false };
+  if (isOld) return { kind: "stale", ...own };
+  const state = sight.mean(held, base);
+  if (jsonEqual(state, base)) return { kind: "branch", ...own };
+  return { kind: "change", state, log: true, snapshot: !jsonEqual(held, sight.see(state)) };
 }
 
 function lastState(runs: readonly KnownRun[]): unknown {

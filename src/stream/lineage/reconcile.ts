@@ -10,7 +10,7 @@ import type { Interrupt, Message, RunAgentInput } from "../../protocol/index.ts"
 import { isContainer } from "../json-value.ts";
 import { isInstruction, isOptional } from "./match-by-position.ts";
 import { reconcileState } from "./reconcile-state.ts";
-import type { KnownRun, StateDecision } from "./reconcile-state.ts";
+import type { KnownRun, StateDecision, StateSight } from "./reconcile-state.ts";
 import { sameMessage } from "./same-message.ts";
 
 /** A branch as its server knows it. */
@@ -41,6 +41,8 @@ export interface ReconcileOptions {
   readonly onStale?: "fork" | "append";
   /** Whether system and developer messages are taken on a thread that exists. Default false. */
   readonly acceptInstructions?: boolean;
+  /** How whoever posts sees the state. Default: all of it. */
+  readonly sight?: StateSight | undefined;
 }
 
 /** What the client means. A fork hangs on `forkAt`, the last run that it keeps; undefined is the root. */
@@ -133,7 +135,13 @@ export function reconcile(
     messages,
     dropped,
     differs: holdsOther(posted, messages),
-    state: reconcileState(verdict === "restore" ? {} : input.state, runs, branch?.state, isFork ? fork : undefined),
+    state: reconcileState(
+      verdict === "restore" ? {} : input.state,
+      runs,
+      branch?.state,
+      isFork ? fork : undefined,
+      options.sight,
+    ),
     unanswered: {
       interrupts: interrupts.filter(
         ({ id }) => !isFork && !input.resume?.some(({ interruptId }) => interruptId === id),
