@@ -22,16 +22,17 @@ const MAX_MESSAGE_CHARS = 2000;
 
 /**
  * Writes a run's events as they come. Resolves when the run has ended in the log; rejects where the writer lost it.
- * `onFault` is told why the run was ended otherwise than the agent ended it.
+ * `onFault` is told why the run was ended otherwise than the agent ended it, `onEvent` of every event that the agent said.
  */
 export async function pump(
   writer: RunWriter,
   events: AsyncIterable<Event>,
   onFault: (error: unknown) => void,
   limits: RunLimits = DEFAULT_LIMITS,
+  onEvent: (event: Event) => void = () => undefined,
 ): Promise<void> {
   try {
-    await writeAll(writer, events, limits);
+    await writeAll(writer, events, limits, onEvent);
   } catch (error) {
     // Where the writer is lost this rejects, with the cause of the loss.
     if (writer.over) await writer.flush();
@@ -41,7 +42,12 @@ export async function pump(
   await writer.flush();
 }
 
-async function writeAll(writer: RunWriter, events: AsyncIterable<Event>, limits: RunLimits): Promise<void> {
+async function writeAll(
+  writer: RunWriter,
+  events: AsyncIterable<Event>,
+  limits: RunLimits,
+  onEvent: (event: Event) => void,
+): Promise<void> {
   const { maxEventBytes, maxEvents, maxChars, maxOpen } = limits;
   let count = 0;
   let open = 0;
@@ -54,6 +60,7 @@ async function writeAll(writer: RunWriter, events: AsyncIterable<Event>, limits:
     checkPatch(writer.state.reduce, event);
     if (writer.writtenChars > maxChars) throw tooMuch("characters of a run", maxChars, writer.writtenChars);
     const room = writer.write(instructions.mark(event));
+    onEvent(event);
     open += OPENS[event.type] ?? 0;
     if (open > maxOpen) throw tooMuch("open items of a run", maxOpen, open);
     if (room !== undefined) await room;

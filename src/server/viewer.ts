@@ -7,7 +7,7 @@
 import type { ThreadInfo } from "../store/index.ts";
 import type { Chunk } from "./chunk.ts";
 import type { Hub, Waiter } from "./hub.ts";
-import type { Hubs } from "./hubs.ts";
+import type { Follower, Hubs } from "./hubs.ts";
 import { WHOLE_THREAD, grown } from "./view.ts";
 import type { Selection } from "./view.ts";
 
@@ -28,7 +28,7 @@ export interface Path {
 }
 
 /** Follows a thread, chunk by chunk. For one reader, who asks for one chunk at a time. */
-export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter {
+export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter, Follower {
   readonly #hubs: Hubs;
   readonly #thread: ThreadInfo;
   readonly #path: Path;
@@ -47,6 +47,12 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter {
     this.#selection = path.selection;
     this.#afterSeq = path.afterSeq;
     this.#untilSeq = path.untilSeq;
+  }
+
+  /** How many events of the log it has not been given yet. */
+  get behind(): number {
+    const { tail = 0 } = this.#hub ?? {};
+    return Math.max(0, Math.min(tail, this.#untilSeq) - this.#afterSeq);
   }
 
   /** Iterates over itself. */
@@ -98,7 +104,7 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter {
   /** Takes a place at the hub, with the first chunk that is asked for. */
   #join(): Hub {
     if (this.#hub === undefined) {
-      this.#hub = this.#hubs.follow(this.#thread);
+      this.#hub = this.#hubs.follow(this.#thread, this);
       this.#path.signal?.addEventListener("abort", this.#leave);
     }
     return this.#hub;
@@ -140,6 +146,6 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter {
     if (this.#hub === undefined) return;
     this.#path.signal?.removeEventListener("abort", this.#leave);
     this.#hub.forget(this);
-    this.#hubs.unfollow(this.#hub);
+    this.#hubs.unfollow(this.#hub, this);
   }
 }
