@@ -15,7 +15,7 @@ export {
   unknownRoute,
   wrongMediaType,
 } from "./error-answer.ts";
-export type { FaultReporter } from "./error-answer.ts";
+export type { FaultReporter, RefusalCounter } from "./error-answer.ts";
 export { forwardedHeaders } from "./forwarded-headers.ts";
 export type { ForwardedHeaders } from "./forwarded-headers.ts";
 export { routerOf } from "./match-route.ts";

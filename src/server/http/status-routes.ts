@@ -1,5 +1,6 @@
-/** Routes that say what is here and how it is: agents, health, and the page at the root. */
+/** Routes that say what is here and how it is: agents, health, metrics, and the page at the root. */
 import { HeddleError } from "../../protocol/index.ts";
+import { PROMETHEUS_MEDIA_TYPE } from "../index.ts";
 import { jsonAnswer } from "./answer.ts";
 import type { PlainAnswer } from "./answer.ts";
 import { serverClosing } from "./error-answer.ts";
@@ -57,6 +58,24 @@ const readyz: Route = {
   },
 };
 
+const metrics: Route = {
+  id: "metrics",
+  method: "GET",
+  path: "/metrics",
+  summary: "Numbers about runs, commits, viewers and refusals of this process, for Prometheus.",
+  answers: { 200: { description: "The metrics.", content: { "text/plain": { type: "string" } } } },
+  errors: [],
+  answer: async ({ heddle }): Promise<PlainAnswer> => ({
+    status: 200,
+    headers: {
+      "content-type": PROMETHEUS_MEDIA_TYPE,
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+    },
+    body: await heddle.telemetry.scrape(),
+  }),
+};
+
 const agents: Route = {
   id: "agents",
   method: "GET",
@@ -85,4 +104,4 @@ const capabilities: Route = {
 };
 
 /** What is here, and how it is. */
-export const STATUS_ROUTES: readonly Route[] = [page, healthz, readyz, agents, capabilities];
+export const STATUS_ROUTES: readonly Route[] = [page, healthz, readyz, metrics, agents, capabilities];
