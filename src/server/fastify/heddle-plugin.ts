@@ -51,6 +51,9 @@ declare module "fastify" {
 /** How long readers may take to receive the rest when the server closes. */
 const CLOSE_GRACE_MS = 1000;
 
+/** How requests are logged here. Fastify takes any value of a serialiser; its type says that it has to be a text. */
+const LOGGING = { logSerializers: LOG_SERIALIZERS };
+
 /**
  * The routes of Heddle. The instance that it is registered in gets the server as `heddle`; of several that are registered in
  * one, the first.
@@ -63,8 +66,7 @@ export const heddlePlugin = async <S = undefined>(
   const heddle = createHeddle({ ...reporting(app.log), ...rest });
   if (!app.hasDecorator("heddle")) app.decorate("heddle", heddle);
   // What is the plugin's own stays inside an instance of its own.
-  // Its type allows texts only; any value is taken.
-  const scope: Pick<RegisterOptions, "prefix"> = { prefix, ...{ logSerializers: LOG_SERIALIZERS } };
+  const scope: Pick<RegisterOptions, "prefix"> = { prefix, ...LOGGING };
   await app.register(async (inner) => addRoutes(inner, heddle, rest), scope);
 };
 

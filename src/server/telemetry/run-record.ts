@@ -5,6 +5,7 @@
  * noted, only that it came, what tool was called, and how it went.
  */
 import type { Event, EventType } from "../../protocol/index.ts";
+import { ENDINGS } from "../../store/index.ts";
 import type { RunEnd } from "../../store/index.ts";
 import { failureIn } from "../branch-moments.ts";
 import { tokenSum } from "../token-sum.ts";
@@ -30,6 +31,9 @@ export interface RecordParts {
   /** Spans. */
   readonly spans: RunSpans;
 }
+
+/** How a run can be over here. */
+export const STATUSES = [...ENDINGS, "lost"] as const;
 
 /** Most calls whose results are waited for. */
 const MAX_OPEN_CALLS = 1000;
@@ -130,7 +134,7 @@ export class RunRecord {
   /** The run is over; without an end where somebody else has it, or nobody could end it. */
   ended(end: RunEnd | undefined): void {
     const { measures, agent } = this.#parts;
-    const status = end?.status ?? "lost";
+    const status: (typeof STATUSES)[number] = end?.status ?? "lost";
     const endMs = nowMs();
     this.#endStep();
     if (this.spans.kept) {

@@ -7,13 +7,13 @@
 import { ROOT_CONTEXT, SpanKind, context, metrics, trace } from "@opentelemetry/api";
 import type { Context, MeterProvider, Tracer, TracerProvider } from "@opentelemetry/api";
 import type { Agent } from "../../agent/index.ts";
-import { HeddleError, METADATA_KEY } from "../../protocol/index.ts";
+import { ERRORS, HeddleError, METADATA_KEY } from "../../protocol/index.ts";
 import type { ErrorCode, Event } from "../../protocol/index.ts";
 import type { RunInfo } from "../../store/index.ts";
 import { BoundedNames } from "./bounded-names.ts";
 import { Measures } from "./measures.ts";
 import type { Gauges } from "./measures.ts";
-import { RunRecord } from "./run-record.ts";
+import { RunRecord, STATUSES } from "./run-record.ts";
 import type { RecordLine } from "./run-record.ts";
 import { RunSpans, attributesOf } from "./run-spans.ts";
 import type { TracedRun } from "./run-spans.ts";
@@ -47,10 +47,17 @@ export class Telemetry {
     this.#tracer = tracerProvider.getTracer(SCOPE);
     this.#measures = new Measures([this.#scraper.meter, meterProvider.getMeter(SCOPE)], gauges);
     this.#tools = new BoundedNames(agents.flatMap(({ tools }) => tools.map(({ name }) => name)));
+    this.#begin(agents);
+  }
+
+  /** What can be known to come is there at zero: an increase from nothing is not seen as one. */
+  #begin(agents: readonly Agent[]): void {
     for (const { name } of agents) {
       this.#measures.tally("runsStarted", name);
       this.#measures.tally("events", name);
+      for (const status of STATUSES) this.#measures.tally("runsEnded", name, status);
     }
+    for (const code of Object.keys(ERRORS)) if (isOfStore(code)) this.#measures.tally("storeErrors", code);
   }
 
   /** The metrics, in the text form of Prometheus. */
@@ -88,7 +95,7 @@ export class Telemetry {
   /** A request was refused. */
   rejected(code: ErrorCode): void {
     this.#measures.tally("rejections", code).value += 1;
-    if (code.startsWith("store-")) this.#measures.tally("storeErrors", code).value += 1;
+    if (isOfStore(code)) this.#measures.tally("storeErrors", code).value += 1;
   }
 
   /** Somebody annotated a run: that is told in the trace of the run, where it has one. */
@@ -111,6 +118,8 @@ export class Telemetry {
     await this.#scraper.close();
   }
 }
+
+const isOfStore = (code: string): boolean => code.startsWith("store-");
 
 /** What a run that is asked for now is part of: the host's own span, where there is one, or else the request's trace. */
 export function parentOf(headers: TraceRequest): Context {
