@@ -6,6 +6,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { HeddleError } from "../../protocol/index.ts";
 import { bodyTooLarge, errorAnswer, unknownRoute, wrongMediaType } from "../http/index.ts";
 import type { RefusalCounter } from "../http/index.ts";
+import { loggedError } from "./logged-error.ts";
 
 /** Answers to what goes wrong. */
 export interface ErrorReplies {
@@ -19,7 +20,7 @@ export interface ErrorReplies {
 export function errorReplies(onRefusal: RefusalCounter): ErrorReplies {
   const replyError: ErrorReplies["replyError"] = (error, request, reply) => {
     const onFault = (fault: unknown, reference: string): void =>
-      request.log.error({ err: fault, reference }, "a request failed");
+      request.log.error({ err: loggedError(fault), reference }, "a request failed");
     const { status, headers, body } = errorAnswer(translated(error, request), onFault, onRefusal);
     // Fastify closes the connection on a body that is too large: the client, still sending, might never see the answer.
     if (status === 413) void reply.removeHeader("connection");

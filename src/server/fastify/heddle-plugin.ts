@@ -24,6 +24,7 @@ import type { Mounts, OriginRules, Route, RouteRequest, Site } from "../http/ind
 import { Connections } from "./connections.ts";
 import { errorReplies } from "./error-reply.ts";
 import { LOG_SERIALIZERS, aboutRun, told } from "./log-lines.ts";
+import { loggedError } from "./logged-error.ts";
 import { goneSignal, sendAnswer } from "./send-answer.ts";
 
 /** How the routes answer. */
@@ -81,11 +82,11 @@ function reporting(
     onError: (error, run) => {
       // What an agent refuses is its client's fault, and the client has the sentence: no need to alarm anybody.
       const level = error instanceof HeddleError && error.status < 500 ? "info" : "error";
-      log[level]({ err: error, ...aboutRun(run) }, "a run failed");
+      log[level]({ err: loggedError(error), ...aboutRun(run) }, "a run failed");
     },
     onLog: (level, message, fields, run) => log[level]({ ...told(fields), ...aboutRun(run) }, message),
     onRepair: ({ rule, message }, run) => log.info({ rule, ...aboutRun(run) }, message),
-    onTrouble: (error) => log.error({ err: error }, "the store gives trouble"),
+    onTrouble: (error) => log.error({ err: loggedError(error) }, "the store gives trouble"),
   };
 }
 

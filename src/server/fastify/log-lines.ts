@@ -7,6 +7,7 @@
 import type { FastifyRequest } from "fastify";
 import type { LogFields } from "../../agent/index.ts";
 import type { Run } from "../index.ts";
+import { loggedError } from "./logged-error.ts";
 
 /** Query parameters that hold secrets. */
 const SECRETS = /([?&](?:ticket|token|access_token)=)[^&#]*/gi;
@@ -33,5 +34,5 @@ export const aboutRun = ({ agent, input: { threadId, runId }, tenant, traceId }:
 
 /** What an agent adds to a line: an error has its stack told, which loggers do under this name only. */
 export function told({ error, ...fields }: LogFields): LogFields {
-  return error === undefined ? fields : { ...fields, err: error };
+  return error === undefined ? fields : { ...fields, err: loggedError(error) };
 }
