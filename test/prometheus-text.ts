@@ -25,6 +25,8 @@ export interface ReadMetrics {
 const HISTOGRAM = /^# TYPE (\S+) histogram\n/gm;
 const HELP = /^# HELP (\S+) (.*)$/gm;
 
+const keyOf = (labels: Readonly<Record<string, string>>): string => JSON.stringify(Object.entries(labels).toSorted());
+
 /** Reads a text. */
 export function readMetrics(text: string): ReadMetrics {
   if (!text.endsWith("\n")) throw new Error("The text does not end with a line end.");
@@ -34,7 +36,6 @@ export function readMetrics(text: string): ReadMetrics {
   const series = families.flatMap(({ name, metrics }) =>
     metrics.map(({ value, labels = {} }) => ({ name, labels, value: Number(value) })),
   );
-  const keyOf = (labels: Readonly<Record<string, string>>): string => JSON.stringify(Object.entries(labels).toSorted());
   return {
     types: new Map([...typed, ...histograms]),
     helps: new Map(Array.from(text.matchAll(HELP), ([, name = "", help = ""]) => [name, help])),

@@ -1,6 +1,5 @@
 /** What `/metrics` answers: a meter of the server's own, and its metrics in the text form of Prometheus. */
 import type { Meter } from "@opentelemetry/api";
-import { PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider, MetricReader } from "@opentelemetry/sdk-metrics";
 
 /** The content type of that text. */
@@ -18,8 +17,6 @@ export class Scraper {
   readonly meter: Meter;
   readonly #reader = new OnDemandReader();
   readonly #provider = new MeterProvider({ readers: [this.#reader] });
-  // Neither the resource nor the scope says anything here that the address does not.
-  readonly #serializer = new PrometheusSerializer(undefined, false, undefined, true, true);
 
   constructor(name: string) {
     this.meter = this.#provider.getMeter(name);
@@ -29,7 +26,10 @@ export class Scraper {
   async scrape(): Promise<string> {
     const { resourceMetrics, errors } = await this.#reader.collect();
     if (errors.length > 0) throw errors[0];
-    return this.#serializer.serialize(resourceMetrics);
+    // Loaded by the first who asks: a server that nobody watches starts without it.
+    const { PrometheusSerializer } = await import("@opentelemetry/exporter-prometheus");
+    // Neither the resource nor the scope says anything here that the address does not.
+    return new PrometheusSerializer(undefined, false, undefined, true, true).serialize(resourceMetrics);
   }
 
   /** Lets go of everything. */
