@@ -117,6 +117,61 @@ test("003 REQ-AC-5.4, REQ-AC-5.5: an agent is made with the services of the appl
   expect(deltasOf(events, "TEXT_MESSAGE_CONTENT")).toBe("A loom costs 40.");
 });
 
+interface Shop {
+  readonly prices: { of(item: string): number };
+}
+
+const shopkeeper = ({ prices }: Shop): Agent =>
+  defineAgent({ name: "shop", run: ({ emit }) => emit.text().write(`A loom costs ${prices.of("loom")}.`) });
+
+test("003 REQ-AC-5.4, REQ-AC-5.5: a factory among the agents is given the services, once, whichever way they are served", async () => {
+  const made = vi.fn<typeof shopkeeper>(shopkeeper);
+  const services: Shop = { prices: { of: (item) => item.length * 10 } };
+  const app = fastify();
+  await app.register(heddlePlugin, { agents: [made, echo], services });
+  const own = await serveAgents({ agents: [made, echo], services });
+  for (const url of [await listening(app), own]) {
+    for (const threadId of ["t1", "t2"]) {
+      const events = await eventsOf(post(`${url}/agents/shop`, { threadId }));
+      expect(deltasOf(events, "TEXT_MESSAGE_CONTENT")).toBe("A loom costs 40.");
+    }
+  }
+  expect(made.mock.calls).toEqual([[services], [services]]);
+  // @ts-expect-error who needs services cannot leave them out
+  expect(() => createHeddle({ agents: [shopkeeper] })).toThrow(TypeError);
+  // @ts-expect-error a factory makes an agent
+  expect(() => createHeddle({ agents: [() => 17] })).toThrow(expect.objectContaining({ code: "config-invalid" }));
+});
+
+test("003 REQ-AC-5.1, REQ-AC-5.2, REQ-AC-5.3: what the plugin made and uses is reached by decoration of the instance", async () => {
+  const app = fastify();
+  await app.register(heddlePlugin, { agents: [echo], prefix: "/agui" });
+  app.get("/titles", async () => (await app.heddle.threads.list()).threads.map(({ threadId }) => threadId));
+  app.post(
+    "/ask",
+    async () => (await app.heddle.start("echo", { threadId: "t2", runId: "r1", messages: [HELLO] })).run,
+  );
+  const url = await listening(app);
+  await eventsOf(post(`${url}/agui/agents/echo`, { threadId: "t1" }));
+  expect(await (await fetch(`${url}/ask`, { method: "POST" })).json()).toEqual({ threadId: "t2", runId: "r1" });
+  expect((await (await fetch(`${url}/titles`)).json()).toSorted()).toEqual(["t1", "t2"]);
+  expect(await (await fetch(`${url}/agui/threads/t2/runs/r1`)).json()).toMatchObject({ runId: "r1" });
+  // Everything else of the plugin stays inside: the host's own routes have their own errors.
+  expect(await (await fetch(`${url}/nowhere`)).json()).not.toHaveProperty("error.code");
+});
+
+test("two in one application: each answers at its own prefix, and the first is the decoration", async () => {
+  const app = fastify();
+  const other = defineAgent({ name: "other", run: () => undefined });
+  await app.register(heddlePlugin, { agents: [echo], prefix: "/one" });
+  await app.register(heddlePlugin, { agents: [other], prefix: "/two" });
+  const url = await listening(app);
+  expect((await post(`${url}/one/agents/echo`, {})).status).toBe(200);
+  expect((await post(`${url}/two/agents/other`, {})).status).toBe(200);
+  expect((await post(`${url}/two/agents/echo`, { threadId: "t2" })).status).toBe(404);
+  expect(app.heddle.agents.map(({ name }) => name)).toEqual(["echo"]);
+});
+
 test("003 REQ-AC-6.4: origins that are set for this protocol touch its own routes only", async () => {
   const app = fastify();
   app.get("/news", async () => "open to all");

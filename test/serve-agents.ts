@@ -6,7 +6,7 @@ import { framesOf } from "./sse-client.ts";
 import type { Frame } from "./sse-client.ts";
 
 /** Serves on a free port until the test has ended, and gives the URL. What goes wrong in runs is expected. */
-export async function serveAgents(options: ServeOptions): Promise<string> {
+export async function serveAgents<S = undefined>(options: ServeOptions<S>): Promise<string> {
   const server = await serve({ onError: () => undefined, port: 0, host: "127.0.0.1", ...options });
   onTestFinished(() => server.close());
   return server.url;

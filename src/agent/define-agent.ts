@@ -11,6 +11,7 @@ import type { Emit } from "./emit.ts";
 import type { Log } from "./log.ts";
 import type { Schema } from "./schema.ts";
 import { stateChecker } from "./state-writer.ts";
+import type { TraceHeaders } from "./trace-headers.ts";
 
 /** What an agent's `run` is given. `S` is the shared state. */
 export interface RunContext<S = unknown> {
@@ -24,6 +25,8 @@ export interface RunContext<S = unknown> {
   readonly signal: AbortSignal;
   /** For whoever runs the agent; keeps nothing unless they ask for it. */
   readonly log: Log;
+  /** Headers for requests that are made for this run, where it belongs to a trace. */
+  readonly trace?: TraceHeaders | undefined;
 }
 
 /** What `defineAgent` is given. */

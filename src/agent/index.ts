@@ -23,6 +23,7 @@ export type { StateWriter } from "./state-writer.ts";
 export type { Subagent, SubagentOptions } from "./subagent.ts";
 export type { TextOptions, TextWriter } from "./text-writer.ts";
 export type { ToolCallOptions, ToolCallWriter, ToolResultOptions } from "./tool-call-writer.ts";
+export type { TraceHeaders } from "./trace-headers.ts";
 export { toolLoop } from "./tool-loop.ts";
 export type { ToolLoopOptions, ToolLoopResult } from "./tool-loop.ts";
 export type { Approval } from "./tool-approval.ts";

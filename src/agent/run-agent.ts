@@ -18,6 +18,7 @@ import { endRun } from "./run-end.ts";
 import type { Ending } from "./run-end.ts";
 import { Scope } from "./scope.ts";
 import { stateChecker } from "./state-writer.ts";
+import type { TraceHeaders } from "./trace-headers.ts";
 
 /** Options of `runAgent`. */
 export interface RunOptions {
@@ -29,6 +30,8 @@ export interface RunOptions {
   readonly onError?: (error: unknown) => void;
   /** Where the agent's own words go, and what had to be put right in its events. Default: nowhere. */
   readonly log?: Log;
+  /** The trace that the run belongs to, for agents that call other services. Default: none. */
+  readonly trace?: TraceHeaders | undefined;
 }
 
 /** Runs an agent without a server. The events come as fast as they are taken, and no faster. */
@@ -37,7 +40,7 @@ export async function* runAgent(
   input: RunAgentInput,
   options: RunOptions = {},
 ): AsyncGenerator<Event, void, undefined> {
-  const { log = SILENT } = options;
+  const { log = SILENT, trace } = options;
   const { threadId, runId } = input;
   const started = runStarted({ threadId, runId, protocolVersion: PROTOCOL_VERSION, timestamp: Date.now() });
   yield started;
@@ -57,7 +60,7 @@ export async function* runAgent(
   const over = new HeddleError("run-ended", "The run has ended; nothing can be written to it.", { threadId, runId });
 
   let ended = false;
-  const context = { input, emit: createEmit(scope), tools: agent.tools, signal, log };
+  const context = { input, emit: createEmit(scope), tools: agent.tools, signal, log, trace };
   const finished = (async () => {
     const settled = await settle(agent, context, scope, asked.promise, options);
     ended = true;

@@ -3,6 +3,7 @@
  * event, and are shown to who asks for them.
  */
 import { HeddleError, parseEvent } from "../protocol/index.ts";
+import type { Event } from "../protocol/index.ts";
 import { formatCursor } from "../store/index.ts";
 import type { Store, ThreadKey } from "../store/index.ts";
 import { knownThread } from "./known-thread.ts";
@@ -20,9 +21,14 @@ const MAX_CHARS = 64 * 1024;
 
 /**
  * Adds an annotation from a body that nobody has judged yet: `metaType`, `payload`, and `runId` for another run than the head.
- * Throws `input-invalid`, `limit-exceeded`, `thread-unknown` and `run-unknown`.
+ * `onAdded` is told of it when it is in the log. Throws `input-invalid`, `limit-exceeded`, `thread-unknown` and `run-unknown`.
  */
-export async function annotate(store: Store, key: ThreadKey, body: unknown): Promise<Annotation> {
+export async function annotate(
+  store: Store,
+  key: ThreadKey,
+  body: unknown,
+  onAdded: (runId: string, event: Event) => void,
+): Promise<Annotation> {
   const { metaType, payload, runId, metadata } = readBody(body);
   const thread = await knownThread(store, key);
   const run = runId ?? thread.head;
@@ -34,6 +40,7 @@ export async function annotate(store: Store, key: ThreadKey, body: unknown): Pro
     throw new HeddleError("limit-exceeded", message, { limit: "annotation", allowed: MAX_CHARS, actual: json.length });
   }
   const { firstSeq } = await store.annotate({ ...key, runId: run, events: [json] });
+  if (event !== undefined) onAdded(run, event);
   return { id: formatCursor(thread.logId, firstSeq), runId: run };
 }
 

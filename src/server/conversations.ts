@@ -19,6 +19,7 @@ import type { Principal } from "./auth/index.ts";
 import { readRunBody, readThreadId } from "./read-run-body.ts";
 import type { Runs, StartOptions, StartedRun } from "./runs.ts";
 import type { ShowOptions } from "./show.ts";
+import type { Telemetry } from "./telemetry/index.ts";
 import { Threads } from "./threads.ts";
 import { rulesFor, withRules } from "./view-rules.ts";
 import type { Views } from "./view-rules.ts";
@@ -71,6 +72,8 @@ export interface ConversationsParts {
   readonly live: LiveAccess;
   /** What is done on the side. */
   readonly errands: Errands;
+  /** What is counted and traced. */
+  readonly telemetry: Telemetry;
   /** What each role gets to see. */
   readonly views: Views | undefined;
   /** Where tickets are had. */

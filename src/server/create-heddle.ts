@@ -5,6 +5,8 @@
  * do, and the server itself acts as anybody does where nobody is asked who they are.
  */
 import type { Agent } from "../agent/index.ts";
+import { agentsOf } from "./agents-of.ts";
+import type { AgentSource } from "./agents-of.ts";
 import { HeddleError } from "../protocol/index.ts";
 import type { AgentCapabilities } from "../protocol/index.ts";
 import { Committer, memoryStore, settleLeftovers } from "../store/index.ts";
@@ -30,15 +32,19 @@ import { Reaper } from "./reaper.ts";
 import { Runs } from "./runs.ts";
 import type { RepairReporter, RunErrorReporter, RunLogger } from "./executor.ts";
 import type { StartOptions, StartedRun } from "./runs.ts";
+import { Telemetry } from "./telemetry/index.ts";
+import type { TelemetryOptions } from "./telemetry/index.ts";
 import type { Threads } from "./threads.ts";
 import { hiddenIn } from "./view-rules.ts";
 import type { Views } from "./view-rules.ts";
 import { within } from "./within.ts";
 
 /** Options of `createHeddle`. */
-export interface HeddleOptions {
-  /** The agents that can be run, each under its own name. */
-  readonly agents: readonly Agent[];
+export interface HeddleOptions<S = undefined> {
+  /** The agents that can be run, each under its own name, or what makes them of the services. */
+  readonly agents: readonly AgentSource<NoInfer<S>>[];
+  /** Whatever agents are made with: what the host has and they need. */
+  readonly services?: S;
   /** Where events are kept; whoever made it closes it. Default: a new memory store. */
   readonly store?: Store;
   /** How long a run may be silent towards the store before it counts as lost. Default 15,000. */
@@ -77,8 +83,10 @@ export interface HeddleOptions {
   readonly strict?: boolean;
   /** Told what had to be put right in the events of an agent. Default: nobody; repairs are counted. */
   readonly onRepair?: RepairReporter;
-  /** Told what agents log while they run, and of what was dropped because nobody knows it. Default: nobody. */
+  /** Told what agents log, what was dropped because nobody knows it, and of runs and tool calls. Default: nobody. */
   readonly onLog?: RunLogger;
+  /** Where spans and numbers go beside `/metrics`. Default: where OpenTelemetry is set up to, in this process. */
+  readonly telemetry?: TelemetryOptions;
   /** Told what went wrong in a run, with the stack that viewers do not see. Default: a warning of the process. */
   readonly onError?: RunErrorReporter;
   /** Told of what went wrong on the side, and of what is being tried again. Default: a warning of the process. */
@@ -89,6 +97,8 @@ export interface HeddleOptions {
 export interface Heddle extends Conversations {
   /** The agents that can be run. */
   readonly agents: readonly Agent[];
+  /** What is counted and traced here. */
+  readonly telemetry: Telemetry;
   /** Whether it was told to stop. */
   readonly closing: boolean;
   /** Opens the store and ends runs that were left behind. The other methods do so themselves where it was not done. */
@@ -114,10 +124,12 @@ const LIST_POLL_MS = 1000;
 const CLOSE_GRACE_MS = 1000;
 
 /** Makes a server. Throws `config-invalid` where two agents have one name. */
-export const createHeddle = (options: HeddleOptions): Heddle => new Server(options);
+export const createHeddle = <S = undefined>(options: HeddleOptions<S>): Heddle =>
+  new Server({ ...options, agents: agentsOf(options), services: undefined });
 
 class Server implements Heddle {
   readonly agents: readonly Agent[];
+  readonly telemetry: Telemetry;
   readonly #byName: ReadonlyMap<string, Agent>;
   readonly #store: Store;
   readonly #ownsStore: boolean;
@@ -133,8 +145,8 @@ class Server implements Heddle {
   #accepting = true;
   #opened: Promise<void> | undefined;
 
-  constructor(options: HeddleOptions) {
-    const { store = memoryStore(), leaseMs = 15_000, pollMs = 5000, onError = warn, onTrouble = warnOf } = options;
+  constructor(options: HeddleOptions & { readonly agents: readonly Agent[] }) {
+    const { store = memoryStore(), leaseMs = 15_000, pollMs = 5000, onError = warn } = options;
     const { heartbeatMs = Math.min(5000, leaseMs / 3), lingerMs = 10, reapMs = leaseMs / 3 } = options;
     const { cancelGraceMs = 1000, strict = false, onRepair = () => undefined, onLog = () => undefined } = options;
     this.#shutdownGraceMs = options.shutdownGraceMs ?? 5000;
@@ -142,12 +154,23 @@ class Server implements Heddle {
     this.agents = [...this.#byName.values()];
     this.#store = store;
     this.#ownsStore = options.store === undefined;
+    const telemetry = (this.telemetry = new Telemetry(options.telemetry ?? {}, this.agents, {
+      runsRunning: () => this.#runs.size,
+      viewers: () => this.#hubs.viewers,
+      viewerLag: () => this.#hubs.lag,
+    }));
+    const onTrouble = (error: unknown): void => {
+      telemetry.failed(error);
+      (options.onTrouble ?? warnOf)(error);
+    };
+    const onCommit = (durationMs: number, batches: number): void => telemetry.committed(durationMs, batches);
     const errands = (this.#errands = new Errands(onTrouble));
-    const committer = (this.#committer = new Committer(store, { heartbeatMs, lingerMs, onTrouble }));
+    const committer = (this.#committer = new Committer(store, { heartbeatMs, lingerMs, onTrouble, onCommit }));
     const lists = (this.#lists = new LiveLists(store, { pollMs: LIST_POLL_MS, onTrouble }));
     const hubs = (this.#hubs = new Hubs(store, { pollMs, onTrouble, onWriter: () => lists.look() }));
     const folds = new KeptFolds(store);
-    const parts = { store, committer, hubs, folds, errands, leaseMs, cancelGraceMs, strict, onError, onRepair, onLog };
+    const told = { telemetry, onError, onRepair, onLog };
+    const parts = { store, committer, hubs, folds, errands, leaseMs, cancelGraceMs, strict, ...told };
     const { rules = {}, views } = options;
     const rulesOf = (name: string): PostRules => ({ ...rules["*"], ...rules[name] });
     const { maxQueuedRuns = 16 } = options;
@@ -166,12 +189,14 @@ class Server implements Heddle {
       everyMs: reapMs,
       leaseMs,
       renew: () => committer.beat(),
+      onReaped: (runs) => telemetry.reaped(runs),
       afterwards: () => this.#runs.startWaiting(),
     });
     const live = new LiveAccess({ everyMs: options.accessMs ?? 5000, onTrouble });
     const open = (): Promise<void> => this.open();
+    const watched = { hubs, lists, live };
     const tickets = ticketOffice(store);
-    this.#conversations = { store, open, hubs, lists, live, errands, tickets, views, runs: this.#runs, agentOf };
+    this.#conversations = { store, open, ...watched, errands, telemetry, tickets, views, runs: this.#runs, agentOf };
     this.#anybody = this.as(ANYBODY);
   }
 
@@ -264,6 +289,7 @@ class Server implements Heddle {
     await this.#errands.done();
     await this.#committer.close();
     if (this.#ownsStore) await this.#store.close();
+    await this.telemetry.close();
   }
 
   #agent(agentName: string): Agent {

@@ -5,6 +5,7 @@
  * whoever took it over; what is left to be made of it is done on the side.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Context } from "@opentelemetry/api";
 import { runAgent } from "../agent/index.ts";
 import type { Agent } from "../agent/index.ts";
 import { HeddleError } from "../protocol/index.ts";
@@ -26,6 +27,7 @@ import { runLog } from "./run-log.ts";
 import type { LogLine } from "./run-log.ts";
 import type { RunLimits } from "./run-limits.ts";
 import { StopWatch } from "./stop-watch.ts";
+import type { RunRecord, Telemetry } from "./telemetry/index.ts";
 import { within } from "./within.ts";
 
 /** One run that is executed here. */
@@ -34,6 +36,10 @@ export interface Run {
   readonly input: RunAgentInput;
   /** Who runs. */
   readonly agent: Agent;
+  /** Whose thread it is in. */
+  readonly tenant: string;
+  /** The trace that it belongs to; absent where there is none. */
+  readonly traceId?: string | undefined;
 }
 
 /** Told what went wrong in a run, apart from what its viewers see. */
@@ -42,7 +48,7 @@ export type RunErrorReporter = (error: unknown, run: Run) => void;
 /** Told what had to be put right in the events of an agent. */
 export type RepairReporter = (repair: Repair, run: Run) => void;
 
-/** Told what an agent logs while it runs. */
+/** Told what an agent logs while it runs, when its run begins and ends, and when a tool call is over. */
 export type RunLogger = (...line: [...Parameters<LogLine>, run: Run]) => void;
 
 /** What executing takes. */
@@ -57,6 +63,8 @@ export interface ExecutorParts {
   readonly folds: KeptFolds;
   /** What is done on the side. */
   readonly errands: Errands;
+  /** What is noted of runs. */
+  readonly telemetry: Telemetry;
   /** How long a run that is stopped may take to end by itself. */
   readonly cancelGraceMs: number;
   /** How much a run may say. */
@@ -85,6 +93,26 @@ export interface Draft extends Run {
   readonly first: Event;
   /** What the agent says, without the start. */
   readonly events: AsyncGenerator<Event, void, undefined>;
+  /** What is noted of it. */
+  readonly record: RunRecord;
+}
+
+/** A run that is asked for. */
+export interface Asked {
+  /** The run. */
+  readonly key: RunKey;
+  /** Who runs. */
+  readonly agent: Agent;
+  /** The input that was posted. */
+  readonly input: RunAgentInput;
+  /** What the agent gets of it. */
+  readonly given: RunAgentInput;
+  /** The run that it hangs on. */
+  readonly parentRunId: string | undefined;
+  /** Whether it is stopped when the last one who watched it is gone. */
+  readonly cancelOnLeave: boolean;
+  /** The trace that asking for it is part of. */
+  readonly trace: Context;
 }
 
 /** A claim that succeeded. */
@@ -126,28 +154,41 @@ export class Executor {
     return this.#repairs;
   }
 
-  /** Prepares a run of an agent, which gets `given` of what was posted. Nothing of the agent is called yet. */
-  async draft(key: RunKey, run: Run, given: RunAgentInput, cancelOnLeave: boolean): Promise<Draft> {
+  /** Prepares a run. Nothing of the agent is called yet. */
+  async draft({ key, agent, input, given, parentRunId, cancelOnLeave, trace }: Asked): Promise<Draft> {
     const stop = new AbortController();
-    const events = this.#speak(run, given, stop.signal);
-    return { ...run, key, stop, cancelOnLeave, first: await firstOf(events), events };
+    const { telemetry, onLog } = this.#parts;
+    const runOf = (traceId: string | undefined): Run => ({ agent, input, tenant: key.tenant, traceId });
+    const traced = { ...key, agent: agent.name, parentRunId };
+    const record = telemetry.run(traced, trace, (message, fields, traceId) =>
+      this.#tell(() => onLog("info", message, fields, runOf(traceId))),
+    );
+    const run = runOf(record.spans.traceId);
+    const events = this.#speak(run, given, stop.signal, record.spans);
+    return { ...run, key, stop, cancelOnLeave, first: await firstOf(events), events, record };
   }
 
   /** The events of a run: RUN_STARTED at once, and the agent's when more are asked for. */
-  #speak(run: Run, input: RunAgentInput, signal: AbortSignal): AsyncGenerator<Event, void, undefined> {
-    const { limits, strict, cancelGraceMs, onRepair, onLog } = this.#parts;
+  #speak(
+    run: Run,
+    input: RunAgentInput,
+    signal: AbortSignal,
+    spans: RunRecord["spans"],
+  ): AsyncGenerator<Event, void, undefined> {
+    const { limits, strict, cancelGraceMs, onRepair, onLog, telemetry } = this.#parts;
     const repaired = (repair: Repair): void => {
       this.#repairs += 1;
+      telemetry.repaired(repair.rule);
       onRepair(repair, run);
     };
-    const agent = ingesting(run.agent, { strict, limits, lateMs: LATE_MS, onRepair: repaired });
+    const agent = ingesting(spans.around(run.agent), { strict, limits, lateMs: LATE_MS, onRepair: repaired });
     // The rest of the grace is for the log.
     const graceMs = cancelGraceMs * 0.75;
     const told = {
       log: runLog((level, message, fields) => onLog(level, message, fields, run), repaired),
       onError: (error: unknown) => this.report(error, run),
     };
-    return runAgent(agent, input, { signal, graceMs, ...told });
+    return runAgent(agent, input, { signal, graceMs, trace: spans.headers, ...told });
   }
 
   /** Executes a run that was claimed, on the fold of its branch, which is the run's from here on. */
@@ -159,13 +200,15 @@ export class Executor {
     begun: Begun,
   ): void {
     const { committer, errands, hubs, store } = this.#parts;
-    const { key, stop, cancelOnLeave } = draft;
+    const { key, stop, cancelOnLeave, record } = draft;
     const hub = hubs.write({ ...thread, tail: thread.tail - opening.length });
     hub.push(thread.tail - opening.length + 1, key.runId, opening);
+    record.started(opening.length);
     const watched = this.#stops.watch(key);
     const listener: RunListener = {
       committed: (firstSeq, jsons) => {
         watched.committed();
+        record.committed(jsons.length);
         hub.push(firstSeq, key.runId, jsons);
       },
       snapshot: (snapshot) => errands.run(() => store.saveSnapshot(key, snapshot)),
@@ -180,16 +223,19 @@ export class Executor {
   /** Runs the agent to its end in the log. Never rejects. */
   async #run(draft: Draft, writer: RunWriter, hub: Hub): Promise<void> {
     const { errands, folds, hidden, hubs, limits, store } = this.#parts;
-    const { key, events } = draft;
+    const { key, events, record } = draft;
+    const saw = (event: Event): void => record.saw(event);
     try {
       // Whoever asked for the run is answered first: the agent would be in the way.
       await nextTurn();
-      await pump(writer, events, (error) => this.report(error, draft), limits, hidden);
+      await pump(writer, events, (error) => this.report(error, draft), { limits, hidden, onEvent: saw });
+      record.ended(writer.end);
       const written = writer.written();
       // From here on the state is for whoever goes on with the branch.
       if (written !== undefined) folds.keep(key, hub.logId, written.snapshot.seq, writer.state);
       errands.run(() => settleRun(store, key, written));
     } catch (error) {
+      record.ended(undefined);
       this.report(error, draft);
       // Who has the run now ends it. Where nobody has, we do if we can; else it is for whoever finds the lease expired.
       const fenced = error instanceof HeddleError && error.code === "run-fenced";
@@ -201,8 +247,12 @@ export class Executor {
   }
 
   /** Reports what went wrong in a run. A reporter that fails in its turn must not take the run along. */
-  report(error: unknown, { agent, input }: Run): void {
-    this.#parts.errands.run(async () => this.#parts.onError(asError(error), { agent, input }));
+  report(error: unknown, { agent, input, tenant, traceId }: Run): void {
+    this.#tell(() => this.#parts.onError(asError(error), { agent, input, tenant, traceId }));
+  }
+
+  #tell(tell: () => void): void {
+    this.#parts.errands.run(async () => tell());
   }
 
   /** Stops a run, if it is executed here. */

@@ -18,6 +18,12 @@ export interface HubsOptions {
   readonly onWriter?: () => void;
 }
 
+/** Somebody who follows. */
+export interface Follower {
+  /** How many events of the log it has not been given yet. */
+  readonly behind: number;
+}
+
 /** The polls of a period are spread over so many ticks. */
 const SLOTS = 8;
 
@@ -37,7 +43,7 @@ export class Hubs {
   #timer: NodeJS.Timeout | undefined;
   #tick = 0;
   #made = 0;
-  #viewers = 0;
+  readonly #followers = new Set<Follower>();
   #closing = false;
   readonly #left: (() => void)[] = [];
 
@@ -53,21 +59,28 @@ export class Hubs {
 
   /** How many follow. */
   get viewers(): number {
-    return this.#viewers;
+    return this.#followers.size;
+  }
+
+  /** How far the slowest of them is behind, in events of its log. */
+  get lag(): number {
+    let most = 0;
+    for (const { behind } of this.#followers) most = Math.max(most, behind);
+    return most;
   }
 
   /** The hub of a thread, for somebody who follows it. Every call is answered by one `unfollow`. */
-  follow(thread: ThreadInfo): Hub {
+  follow(thread: ThreadInfo, follower: Follower): Hub {
     const hub = this.#join(thread);
-    this.#viewers += 1;
+    this.#followers.add(follower);
     hub.heard(thread.tail);
     return hub;
   }
 
   /** Whoever followed is gone. */
-  unfollow(hub: Hub): void {
-    this.#viewers -= 1;
-    if (this.#viewers === 0) for (const resolve of this.#left.splice(0)) resolve();
+  unfollow(hub: Hub, follower: Follower): void {
+    this.#followers.delete(follower);
+    if (this.#followers.size === 0) for (const resolve of this.#left.splice(0)) resolve();
     this.#leave(hub);
   }
 
@@ -100,7 +113,7 @@ export class Hubs {
 
   /** Resolves when nobody follows anything. */
   async left(): Promise<void> {
-    if (this.#viewers === 0) return;
+    if (this.#followers.size === 0) return;
     await new Promise<void>((resolve) => this.#left.push(resolve));
   }
 

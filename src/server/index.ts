@@ -2,6 +2,7 @@
  * `heddle/server`: who listens, without any transport. Starts and stops runs, and lets viewers attach to them.
  * `heddle/server/fastify` puts it on HTTP.
  */
+export type { AgentFactory, AgentSource } from "./agents-of.ts";
 export { createHeddle } from "./create-heddle.ts";
 export type { Heddle, HeddleOptions } from "./create-heddle.ts";
 export { roleMissing } from "./access.ts";
@@ -26,6 +27,8 @@ export type { ThreadDetails } from "./thread-details.ts";
 export type { SnapshotOptions, ThreadSnapshot } from "./thread-snapshot.ts";
 export type { ThreadListPage, ThreadSummary } from "./thread-summary.ts";
 export type { BroughtThread, Threads, ThreadsRequest } from "./threads.ts";
+export { METRICS, PROMETHEUS_MEDIA_TYPE } from "./telemetry/index.ts";
+export type { Metric, MetricName, Telemetry, TelemetryOptions, TraceRequest } from "./telemetry/index.ts";
 export { tokenSum } from "./token-sum.ts";
 export type { TokenSum } from "./token-sum.ts";
 export type { ToolCallState } from "./tool-call-states.ts";

@@ -21,19 +21,28 @@ import type { RunLimits } from "./run-limits.ts";
 /** Longest message of a failure that is logged. */
 const MAX_MESSAGE_CHARS = 2000;
 
+/** What a run is written under. */
+export interface PumpOptions {
+  /** How much it may say. */
+  readonly limits?: RunLimits;
+  /** What views hide of the state. */
+  readonly hidden?: readonly HiddenPaths[];
+  /** Told of every event that the agent said. */
+  readonly onEvent?: (event: Event) => void;
+}
+
 /**
  * Writes a run's events as they come. Resolves when the run has ended in the log; rejects where the writer lost it.
- * `onFault` is told why the run was ended otherwise than the agent ended it. `hidden` is what views hide of the state.
+ * `onFault` is told why the run was ended otherwise than the agent ended it.
  */
 export async function pump(
   writer: RunWriter,
   events: AsyncIterable<Event>,
   onFault: (error: unknown) => void,
-  limits: RunLimits = DEFAULT_LIMITS,
-  hidden: readonly HiddenPaths[] = [],
+  { limits = DEFAULT_LIMITS, hidden = [], onEvent = () => undefined }: PumpOptions = {},
 ): Promise<void> {
   try {
-    await writeAll(writer, events, limits, hidden);
+    await writeAll(writer, events, { limits, hidden, onEvent });
   } catch (error) {
     // Where the writer is lost this rejects, with the cause of the loss.
     if (writer.over) await writer.flush();
@@ -46,8 +55,7 @@ export async function pump(
 async function writeAll(
   writer: RunWriter,
   events: AsyncIterable<Event>,
-  limits: RunLimits,
-  hidden: readonly HiddenPaths[],
+  { limits, hidden, onEvent }: Required<PumpOptions>,
 ): Promise<void> {
   const { maxEventBytes, maxEvents, maxChars, maxOpen } = limits;
   let count = 0;
@@ -61,6 +69,7 @@ async function writeAll(
     checkPatch(writer.state.reduce, event);
     if (writer.writtenChars > maxChars) throw tooMuch("characters of a run", maxChars, writer.writtenChars);
     const room = writer.write(forViews.tell(event, writer.state.reduce));
+    onEvent(event);
     open += OPENS[event.type] ?? 0;
     if (open > maxOpen) throw tooMuch("open items of a run", maxOpen, open);
     if (room !== undefined) await room;

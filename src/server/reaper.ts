@@ -11,6 +11,8 @@ export interface ReaperOptions {
   readonly leaseMs: number;
   /** Renews the leases of this process: after an outage they may have expired, and their runs are not lost. */
   readonly renew: () => Promise<void>;
+  /** Told how many were ended. */
+  readonly onReaped: (runs: number) => void;
   /** What may be possible now that threads are free. */
   readonly afterwards: () => Promise<void>;
 }
@@ -33,7 +35,7 @@ export class Reaper {
   async start(): Promise<void> {
     try {
       await this.#options.renew();
-      await reap(this.#store, this.#options);
+      this.#options.onReaped((await reap(this.#store, this.#options)).length);
       await this.#options.afterwards();
     } finally {
       if (!this.#stopped) this.#later();

@@ -5,6 +5,8 @@
  * is executed here, under a lease; what is asked about it is asked the log, so a run of another process is followed,
  * joined and stopped like one of ours. A branch has one run at a time.
  */
+import { ROOT_CONTEXT } from "@opentelemetry/api";
+import type { Context } from "@opentelemetry/api";
 import type { Agent } from "../agent/index.ts";
 import { HeddleError, METADATA_KEY } from "../protocol/index.ts";
 import type { Event, RunAgentInput, Warning } from "../protocol/index.ts";
@@ -27,6 +29,8 @@ import { ROOT, busy, prepareRun } from "./prepare-run.ts";
 import type { Place, RunPlan } from "./prepare-run.ts";
 import { RunQueue } from "./run-queue.ts";
 import { checkSameRun } from "./same-run.ts";
+import { parentOf, traceMetadata } from "./telemetry/index.ts";
+import type { TraceRequest } from "./telemetry/index.ts";
 
 /** What starting or joining a run gives. */
 export interface StartedRun {
@@ -56,6 +60,8 @@ export interface StartOptions extends PostRules {
   readonly parent?: Place;
   /** `cancel` stops the run when the last one who attached to it with a signal is gone. Default: it goes on. */
   readonly onDisconnect?: "cancel" | undefined;
+  /** The trace that asking is part of, as a request's headers tell it. A span of the host that is active comes before it. */
+  readonly trace?: TraceRequest;
 }
 
 /** What runs are made of. */
@@ -92,6 +98,8 @@ interface Ask {
   readonly cancelOnLeave: boolean;
   /** Whether it begins only if it waits. */
   readonly ifQueued: boolean;
+  /** The trace that asking is part of. */
+  readonly trace: Context;
 }
 
 /** How a run that has waited begins. Whoever posted it could not know what was said meanwhile. */
@@ -102,12 +110,15 @@ function askOf(
   by: Pick<Ask, "key" | "user" | "judge">,
   agent: Agent,
   input: RunAgentInput,
-  { parent, onDisconnect, ifQueued = false, ...rules }: StartOptions & { readonly ifQueued?: boolean },
+  { parent, onDisconnect, ifQueued = false, trace = {}, ...rules }: StartOptions & { readonly ifQueued?: boolean },
 ): Ask {
   const posted = typeof parent === "string" ? { ...input, parentRunId: parent } : input;
   const place = parent === ROOT ? ROOT : undefined;
   const all = { ...rulesOf(agent.name), ...rules };
-  return { ...by, agent, posted, place, rules: all, cancelOnLeave: onDisconnect === "cancel", ifQueued };
+  const cancelOnLeave = onDisconnect === "cancel";
+  // Whoever is done here when a run that waited begins has nothing to do with it.
+  const part = ifQueued ? ROOT_CONTEXT : parentOf(trace);
+  return { ...by, agent, posted, place, rules: all, cancelOnLeave, ifQueued, trace: part };
 }
 
 /** The runs that one server executes. */
@@ -135,8 +146,8 @@ export class Runs {
         const by = { key, user, judge: () => Promise.resolve() };
         await this.#tracked(this.#start(askOf(parts, by, agentOf(agent), posted, WAITED)));
       },
-      onRefused: (error, _, { agent, body }) =>
-        this.#executor.report(error, { agent: agentOf(agent), input: JSON.parse(body) }),
+      onRefused: (error, { tenant }, { agent, body }) =>
+        this.#executor.report(error, { agent: agentOf(agent), input: JSON.parse(body), tenant }),
     });
   }
 
@@ -188,7 +199,7 @@ export class Runs {
       if (answered !== undefined) return joined(answered);
       const run = await store.run({ ...key, runId: inTheWay });
       // Whoever is in the way may be gone: a thread is free when the lease is over, not when somebody looks next.
-      const isFree = run === undefined || run.end !== undefined || (await reap(store, this.#parts)).length > 0;
+      const isFree = run === undefined || run.end !== undefined || (await this.#reap()) > 0;
       if (isFree) return this.#start(ask);
       if (onBusy === "reject") throw error;
       if (onBusy === "enqueue") return this.#enqueue(ask);
@@ -203,6 +214,13 @@ export class Runs {
       }
       return onBusy === "interrupt" ? this.#start(ask) : this.#start({ ...ask, place: run.parentRunId ?? ROOT });
     }
+  }
+
+  /** Ends what was left behind; how much that was. */
+  async #reap(): Promise<number> {
+    const { length } = await reap(this.#parts.store, this.#parts);
+    this.#parts.telemetry.reaped(length);
+    return length;
   }
 
   async #enqueue(ask: Ask): Promise<Began> {
@@ -241,10 +259,12 @@ export class Runs {
     const fold = (of: ThreadInfo, runId: string): Promise<FoldedBranch> => folds.take(of, runId);
     const plan = await prepareRun(store, known, input, place ?? input.parentRunId, rules, fold);
     if ("restore" in plan) return joined(await knownRun(store, thread, plan.restore));
-    const parent = plan.parentRunId === undefined ? undefined : { ...thread, runId: plan.parentRunId };
+    const { parentRunId } = plan;
+    const parent = parentRunId === undefined ? undefined : { ...thread, runId: parentRunId };
     const messages = await ownSecrets(store, parent, agent.name, plan.input.messages);
-    const draft = await this.#executor.draft(key, { agent, input }, { ...plan.input, messages }, ask.cancelOnLeave);
-    const beginning = [placed(draft.first, plan), ...plan.opening] as const;
+    const given = { ...plan.input, messages };
+    const draft = await this.#executor.draft({ ...ask, key, input, given, parentRunId });
+    const beginning = [placed(draft, plan), ...plan.opening] as const;
     const stateBefore: unknown = plan.kind === "spawn" ? undefined : plan.state.reduce.document;
     for (const event of beginning) stepPrelude(plan.state, event);
     const [first, ...rest] = beginning;
@@ -272,9 +292,9 @@ export class Runs {
     throw new HeddleError("runs-full", message, { limit });
   }
 
-  #claim(
+  async #claim(
     { user, ifQueued }: Ask,
-    { key, agent }: Draft,
+    { key, agent, record }: Draft,
     plan: RunPlan,
     events: readonly [string, ...string[]],
   ): Promise<ClaimResult> {
@@ -282,7 +302,21 @@ export class Runs {
     const { leaseMs } = this.#parts;
     const place = { parentRunId, kind, ...(ifHead !== undefined && { ifHead }) };
     const by = user === undefined ? {} : { principal: user, owner: user };
-    return this.#parts.store.claim({ ...key, ...by, agent: agent.name, ...place, leaseMs, ifQueued, events });
+    let claim: ClaimResult | undefined;
+    try {
+      claim = await this.#parts.store.claim({
+        ...key,
+        ...by,
+        agent: agent.name,
+        ...place,
+        leaseMs,
+        ifQueued,
+        events,
+      });
+      return claim;
+    } finally {
+      if (claim?.type !== "claimed") record.drop();
+    }
   }
 
   /**
@@ -336,9 +370,9 @@ const joined = ({ runId }: RunInfo): Began => ({
 });
 
 /** The start of a run as the log has it, with its input and its place in the thread. */
-function placed(started: Event, { parentRunId: parent, kind, logged, warnings }: RunPlan): Event {
+function placed({ first: started, record }: Draft, { parentRunId: parent, kind, logged, warnings }: RunPlan): Event {
   if (started.type !== "RUN_STARTED") return started;
   const lineage = parent === undefined ? {} : { parent, kind };
-  const ours = { lineage, ...(warnings.length > 0 && { warnings }) };
+  const ours = { lineage, ...traceMetadata(record.spans), ...(warnings.length > 0 && { warnings }) };
   return { ...started, input: logged, metadata: { ...started.metadata, [METADATA_KEY]: ours } };
 }

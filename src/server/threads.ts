@@ -2,6 +2,7 @@
  * What is done with whole threads: list and watch them, look at one, change it, delete it, take it out and bring it in.
  * Everything is asked of the store; nothing is kept here.
  */
+import type { Event } from "../protocol/index.ts";
 import { exportThread, importThread, splitLines } from "../store/index.ts";
 import type { ImportedThread, ListRequest, Member, RunKey, Store, ThreadKey } from "../store/index.ts";
 import type { Access } from "./access.ts";
@@ -18,6 +19,8 @@ import type { LiveLists } from "./live-lists.ts";
 import type { Role } from "./auth/index.ts";
 import { readMemberRole, readUser } from "./read-member.ts";
 import { readThreadPatch } from "./read-thread-patch.ts";
+import { startedEvent } from "./run-start.ts";
+import type { Telemetry } from "./telemetry/index.ts";
 import { threadDetails } from "./thread-details.ts";
 import type { ThreadDetails } from "./thread-details.ts";
 import { threadSnapshot } from "./thread-snapshot.ts";
@@ -56,6 +59,8 @@ export interface ThreadsParts {
   readonly lists: LiveLists;
   /** What is done on the side. */
   readonly errands: Errands;
+  /** Where what people say about a run is noted. */
+  readonly telemetry: Telemetry;
   /** Stops a run. */
   readonly cancel: (run: RunKey) => Promise<unknown>;
 }
@@ -173,8 +178,17 @@ export class Threads {
 
   /** Adds an annotation to a run. Throws `input-invalid`, `thread-unknown` and `run-unknown`. */
   async annotate(threadId: string, body: unknown): Promise<Annotation> {
+    const { errands } = this.#parts;
     const { store, key } = await this.#reach(threadId, "collaborator");
-    return annotate(store, key, body);
+    return annotate(store, key, body, (runId, event) =>
+      errands.run(() => this.#trace(store, { ...key, runId }, event)),
+    );
+  }
+
+  /** Tells of an annotation in the trace of its run. */
+  async #trace(store: Store, key: RunKey, event: Event): Promise<void> {
+    const run = await store.run(key);
+    if (run !== undefined) this.#parts.telemetry.annotated(run, await startedEvent(store, run), event);
   }
 
   /** Claims a frontend call. Throws `input-invalid`, `thread-unknown`, `tool-call-closed` and `tool-call-taken`. */

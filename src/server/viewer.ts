@@ -7,7 +7,7 @@
 import type { ThreadInfo } from "../store/index.ts";
 import type { Chunk } from "./chunk.ts";
 import type { Hub, Waiter } from "./hub.ts";
-import type { Hubs } from "./hubs.ts";
+import type { Follower, Hubs } from "./hubs.ts";
 import type { Guard } from "./live-access.ts";
 import { WHOLE_THREAD, grown } from "./view.ts";
 import type { Selection } from "./view.ts";
@@ -31,7 +31,7 @@ export interface Path {
 }
 
 /** Follows a thread, chunk by chunk. For one reader, who asks for one chunk at a time. */
-export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter {
+export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter, Follower {
   readonly #hubs: Hubs;
   readonly #thread: ThreadInfo;
   readonly #path: Path;
@@ -51,6 +51,12 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter {
     this.#selection = path.selection;
     this.#afterSeq = path.afterSeq;
     this.#untilSeq = path.untilSeq;
+  }
+
+  /** How many events of the log it has not been given yet. */
+  get behind(): number {
+    const { tail = 0 } = this.#hub ?? {};
+    return Math.max(0, Math.min(tail, this.#untilSeq) - this.#afterSeq);
   }
 
   /** Iterates over itself. */
@@ -102,7 +108,7 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter {
   /** Takes a place at the hub, with the first chunk that is asked for. */
   #join(): Hub {
     if (this.#hub === undefined) {
-      this.#hub = this.#hubs.follow(this.#thread);
+      this.#hub = this.#hubs.follow(this.#thread, this);
       this.#path.signal?.addEventListener("abort", this.#leave);
       this.#exit = this.#path.guard?.enter(() => void this.return());
     }
@@ -146,6 +152,6 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter {
     this.#path.signal?.removeEventListener("abort", this.#leave);
     this.#exit?.();
     this.#hub.forget(this);
-    this.#hubs.unfollow(this.#hub);
+    this.#hubs.unfollow(this.#hub, this);
   }
 }

@@ -24,6 +24,8 @@ export interface CommitterOptions {
   readonly giveUpMs?: number;
   /** Told of failures that are being tried again. */
   readonly onTrouble?: (error: unknown) => void;
+  /** Told of every commit that succeeded: how long it took, with all attempts, and of how many runs it holds something. */
+  readonly onCommit?: (durationMs: number, batches: number) => void;
 }
 
 /** How many commits may come early after a quiet time. */
@@ -39,6 +41,7 @@ export class Committer {
   readonly #heartbeatMs: number;
   readonly #giveUpMs: number;
   readonly #onTrouble: (error: unknown) => void;
+  readonly #onCommit: (durationMs: number, batches: number) => void;
   readonly #writers = new Set<RunWriter>();
   readonly #dirty = new Set<RunWriter>();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -55,11 +58,13 @@ export class Committer {
 
   constructor(store: Store, options: CommitterOptions = {}) {
     const { lingerMs = 10, heartbeatMs = 5000, giveUpMs = 60_000, onTrouble = () => undefined } = options;
+    const { onCommit = () => undefined } = options;
     this.#store = store;
     this.#lingerMs = lingerMs;
     this.#heartbeatMs = heartbeatMs;
     this.#giveUpMs = giveUpMs;
     this.#onTrouble = onTrouble;
+    this.#onCommit = onCommit;
   }
 
   /**
@@ -164,6 +169,7 @@ export class Committer {
     this.#credit = Math.max(0, this.#credit - 1);
     try {
       const answers = await this.#append(taken.map(({ batch }) => batch));
+      this.#onCommit(performance.now() - this.#lastCommitMs, taken.length);
       taken.forEach(({ writer }, index) => answer(writer, answers[index]));
     } catch (error) {
       if (taken.length === 1) taken[0]?.writer.fail(error);

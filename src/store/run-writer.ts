@@ -104,6 +104,11 @@ export class RunWriter {
     return this.#over !== undefined || this.#end !== undefined;
   }
 
+  /** How the run ends, as soon as that is written; committed or not. */
+  get end(): RunEnd | undefined {
+    return this.#end;
+  }
+
   /** Whether something is waiting. */
   get hasMore(): boolean {
     return this.#waiting.length > 0;

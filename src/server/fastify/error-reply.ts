@@ -5,24 +5,35 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { HeddleError } from "../../protocol/index.ts";
 import { SAFE_HEADERS, bodyTooLarge, errorAnswer, unknownRoute, wrongMediaType } from "../http/index.ts";
+import type { RefusalCounter } from "../http/index.ts";
+import { loggedError } from "./logged-error.ts";
 
-/** Answers with an error. Fits Fastify's `setErrorHandler` and `frameworkErrors`. */
-export function replyError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const { status, headers, body } = errorAnswer(translated(error, request), (fault, reference) =>
-    request.log.error({ err: fault, reference }, "a request failed"),
-  );
-  // Fastify closes the connection on a body that is too large: the client, still sending, might never see the answer.
-  if (status === 413) void reply.removeHeader("connection");
-  void reply
-    .code(status)
-    .headers({ ...SAFE_HEADERS, ...headers })
-    .send(body);
+/** Answers to what goes wrong. */
+export interface ErrorReplies {
+  /** Answers with an error. Fits Fastify's `setErrorHandler` and `frameworkErrors`. */
+  readonly replyError: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void;
+  /** Answers that nothing lives at this path. Fits Fastify's `setNotFoundHandler`. */
+  readonly replyNotFound: (request: FastifyRequest, reply: FastifyReply) => void;
 }
 
-/** Answers that nothing lives at this path. Fits Fastify's `setNotFoundHandler`. */
-export function replyNotFound(request: FastifyRequest, reply: FastifyReply): void {
-  const { method, url } = request;
-  replyError(unknownRoute(method, url.split("?", 1)[0] ?? url), request, reply);
+/** Answers that are counted. */
+export function errorReplies(onRefusal: RefusalCounter): ErrorReplies {
+  const replyError: ErrorReplies["replyError"] = (error, request, reply) => {
+    const onFault = (fault: unknown, reference: string): void =>
+      request.log.error({ err: loggedError(fault), reference }, "a request failed");
+    const { status, headers, body } = errorAnswer(translated(error, request), onFault, onRefusal);
+    // Fastify closes the connection on a body that is too large: the client, still sending, might never see the answer.
+    if (status === 413) void reply.removeHeader("connection");
+    void reply
+      .code(status)
+      .headers({ ...SAFE_HEADERS, ...headers })
+      .send(body);
+  };
+  const replyNotFound: ErrorReplies["replyNotFound"] = (request, reply) => {
+    const { method, url } = request;
+    replyError(unknownRoute(method, url.split("?", 1)[0] ?? url), request, reply);
+  };
+  return { replyError, replyNotFound };
 }
 
 function translated(error: unknown, request: FastifyRequest): unknown {

@@ -6,10 +6,10 @@
  * else: runs are stopped only when the application closes.
  */
 import { Readable } from "node:stream";
-import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from "fastify";
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, RegisterOptions } from "fastify";
 import { HeddleError, NDJSON_MEDIA_TYPE, decodeJson } from "../../protocol/index.ts";
 import { createHeddle } from "../index.ts";
-import type { Conversations, HeddleOptions } from "../index.ts";
+import type { Conversations, Heddle, HeddleOptions } from "../index.ts";
 import {
   MAX_BODY_BYTES,
   NO_BYTES,
@@ -24,11 +24,13 @@ import {
 } from "../http/index.ts";
 import type { DoorRules, Mounts, OriginRules, Route, RouteRequest, Site } from "../http/index.ts";
 import { Connections } from "./connections.ts";
-import { replyError, replyNotFound } from "./error-reply.ts";
+import { errorReplies } from "./error-reply.ts";
+import { LOG_SERIALIZERS, aboutRun, told } from "./log-lines.ts";
+import { loggedError } from "./logged-error.ts";
 import { goneSignal, sendAnswer } from "./send-answer.ts";
 
-/** Options of `heddlePlugin`. */
-export interface HeddlePluginOptions extends HeddleOptions, OriginRules, DoorRules {
+/** How the routes answer. */
+interface HttpOptions extends OriginRules, DoorRules {
   /** How often an idle stream gets a comment, so that proxies keep it open. Default 10,000. */
   readonly keepAliveMs?: number;
   /** How long a reader may take for what was written to it before it is cut. Default 30,000. */
@@ -39,27 +41,61 @@ export interface HeddlePluginOptions extends HeddleOptions, OriginRules, DoorRul
   readonly mounts?: Mounts;
 }
 
+/** Options of `heddlePlugin`. */
+export interface HeddlePluginOptions<S = undefined> extends HeddleOptions<S>, HttpOptions {}
+
+declare module "fastify" {
+  interface FastifyInstance {
+    /** The server behind the routes, for routes and plugins of your own: runs, threads, attachments. */
+    heddle: Heddle;
+  }
+}
+
 /** What those may do who were let in, while they are answered. */
 const admitted = new WeakMap<FastifyRequest, Conversations>();
 
 /** How long readers may take to receive the rest when the server closes. */
 const CLOSE_GRACE_MS = 1000;
 
-/** The routes of Heddle. */
-export const heddlePlugin: FastifyPluginAsync<HeddlePluginOptions> = async (app, options) => {
-  const heddle = createHeddle({
-    onError: (error, { agent, input: { threadId, runId } }) => {
+/** How requests are logged here. Fastify takes any value of a serialiser; its type says that it has to be a text. */
+const LOGGING = { logSerializers: LOG_SERIALIZERS };
+
+/**
+ * The routes of Heddle. The instance that it is registered in gets the server as `heddle`; of several that are registered in
+ * one, the first.
+ */
+export const heddlePlugin = async <S = undefined>(
+  app: FastifyInstance,
+  options: HeddlePluginOptions<S> & RegisterOptions,
+): Promise<void> => {
+  const { prefix = "", ...rest } = options;
+  const heddle = createHeddle({ ...reporting(app.log), ...rest });
+  if (!app.hasDecorator("heddle")) app.decorate("heddle", heddle);
+  // What is the plugin's own stays inside an instance of its own.
+  const scope: Pick<RegisterOptions, "prefix"> = { prefix, ...LOGGING };
+  await app.register(async (inner) => addRoutes(inner, heddle, rest), scope);
+};
+
+// Fastify's word for a plugin whose decorations belong to whoever registers it.
+Object.assign(heddlePlugin, { [Symbol.for("skip-override")]: true });
+
+/** What happens in runs, as lines of a log. */
+function reporting(
+  log: FastifyBaseLogger,
+): Required<Pick<HeddleOptions, "onError" | "onLog" | "onRepair" | "onTrouble">> {
+  return {
+    onError: (error, run) => {
       // What an agent refuses is its client's fault, and the client has the sentence: no need to alarm anybody.
       const level = error instanceof HeddleError && error.status < 500 ? "info" : "error";
-      app.log[level]({ err: error, agent: agent.name, threadId, runId }, "a run failed");
+      log[level]({ err: loggedError(error), ...aboutRun(run) }, "a run failed");
     },
-    onLog: (level, message, fields, { agent, input: { threadId, runId } }) =>
-      app.log[level]({ ...fields, agent: agent.name, threadId, runId }, message),
-    onRepair: ({ rule, message }, { agent, input: { threadId, runId } }) =>
-      app.log.info({ rule, agent: agent.name, threadId, runId }, message),
-    onTrouble: (error) => app.log.error({ err: error }, "the store gives trouble"),
-    ...options,
-  });
+    onLog: (level, message, fields, run) => log[level]({ ...told(fields), ...aboutRun(run) }, message),
+    onRepair: ({ rule, message }, run) => log.info({ rule, ...aboutRun(run) }, message),
+    onTrouble: (error) => log.error({ err: loggedError(error) }, "the store gives trouble"),
+  };
+}
+
+async function addRoutes(app: FastifyInstance, heddle: Heddle, options: HttpOptions): Promise<void> {
   const routes = routesOf(options.mounts ?? {}, heddle.agents);
   const { keepAliveMs = 10_000, stallMs = 30_000, forwardHeaders = [] } = options;
   const connections = new Connections({ keepAliveMs, stallMs });
@@ -71,6 +107,7 @@ export const heddlePlugin: FastifyPluginAsync<HeddlePluginOptions> = async (app,
   };
   let closing = false;
 
+  const { replyError, replyNotFound } = errorReplies((code) => heddle.telemetry.rejected(code));
   app.setErrorHandler(replyError);
   // The root's belongs to the host application.
   if (app.prefix !== "") app.setNotFoundHandler(replyNotFound);
@@ -95,7 +132,7 @@ export const heddlePlugin: FastifyPluginAsync<HeddlePluginOptions> = async (app,
 
   await heddle.open();
   for (const route of routes) addRoute(app, route, site, connections);
-};
+}
 
 /** Refuses callers from elsewhere, and answers what browsers ask before they call. */
 function guard(app: FastifyInstance, rules: OriginRules): void {

@@ -288,6 +288,7 @@ describe("what is here", () => {
       ["/", ["get"]],
       ["/healthz", ["get"]],
       ["/readyz", ["get"]],
+      ["/metrics", ["get"]],
       ["/agents", ["get"]],
       ["/agents/{agent}/capabilities", ["get"]],
       ["/agents/{agent}", ["post"]],

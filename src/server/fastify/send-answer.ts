@@ -7,6 +7,7 @@ import type { FastifyReply } from "fastify";
 import { SAFE_HEADERS, isStream } from "../http/index.ts";
 import type { Answer, StreamAnswer } from "../http/index.ts";
 import type { Connections } from "./connections.ts";
+import { loggedError } from "./logged-error.ts";
 
 /** A signal that aborts when the reader of a reply has gone. */
 export function goneSignal(reply: FastifyReply): AbortSignal {
@@ -31,7 +32,7 @@ async function sendStream(reply: FastifyReply, answer: StreamAnswer, connections
   const response = reply.raw;
   // Gone already: it will not say so a second time.
   if (response.destroyed) return void (await frames.return?.());
-  response.on("error", (error) => reply.log.info({ err: error }, "an event stream broke"));
+  response.on("error", (error) => reply.log.info({ err: loggedError(error) }, "an event stream broke"));
   try {
     for (const [name, value] of Object.entries({ ...SAFE_HEADERS, ...reply.getHeaders(), ...answer.headers })) {
       if (value !== undefined) response.setHeader(name, value);
@@ -41,7 +42,7 @@ async function sendStream(reply: FastifyReply, answer: StreamAnswer, connections
     while (await writeNext(response, frames, connections)) continue;
     if (!response.destroyed) connections.end(response);
   } catch (error) {
-    reply.log.error({ err: error }, "an event stream failed");
+    reply.log.error({ err: loggedError(error) }, "an event stream failed");
     response.destroy();
   }
 }

@@ -12,10 +12,11 @@ import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { HeddleError } from "../../protocol/index.ts";
 import { LOOPBACK_HOSTS, LOOPBACK_ORIGINS } from "../http/index.ts";
 import type { OriginRules } from "../http/index.ts";
-import { replyError, replyNotFound } from "./error-reply.ts";
+import { errorReplies } from "./error-reply.ts";
 import { isPortTaken } from "./is-port-taken.ts";
 import { heddlePlugin } from "./heddle-plugin.ts";
 import type { HeddlePluginOptions } from "./heddle-plugin.ts";
+import { LOG_SERIALIZERS } from "./log-lines.ts";
 
 /** Port that is used where none is asked for. */
 export const DEFAULT_PORT = 5000;
@@ -33,7 +34,7 @@ export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** Options of `serve`. */
-export interface ServeOptions extends HeddlePluginOptions {
+export interface ServeOptions<S = undefined> extends HeddlePluginOptions<S> {
   /** Port to listen on; 0 for any free one. Default 5000, or the next free one. */
   readonly port?: number | undefined;
   /** Host to listen on. Default `localhost`. */
@@ -61,7 +62,7 @@ export interface Served {
 }
 
 /** Starts a server. Throws `config-invalid` or `address-unavailable`. */
-export async function serve(options: ServeOptions): Promise<Served> {
+export async function serve<S = undefined>(options: ServeOptions<S>): Promise<Served> {
   const { port: asked, host = DEFAULT_HOST, noAuth = false, ...rest } = options;
   const { logger, logLevel = "error", requestTimeoutMs = 120_000, ...pluginOptions } = rest;
   if (!noAuth && options.auth === undefined && !isLoopback(host)) throw beyondLoopback(host);
@@ -82,8 +83,11 @@ export async function serve(options: ServeOptions): Promise<Served> {
 function createApp(logger: FastifyBaseLogger | undefined, level: LogLevel, requestTimeout: number): FastifyInstance {
   /** The newest answer on each connection: those before it have ended, or are under way. */
   const answers = new WeakMap<Socket, ServerResponse>();
+  // The plugin is there before the first request is.
+  const { replyError, replyNotFound } = errorReplies((code) => app.heddle.telemetry.rejected(code));
+  const own = { logger: { level, stream: process.stderr, serializers: LOG_SERIALIZERS } };
   const app: FastifyInstance = fastify({
-    ...(logger === undefined ? { logger: { level, stream: process.stderr } } : { loggerInstance: logger }),
+    ...(logger === undefined ? own : { loggerInstance: logger }),
     requestTimeout,
     // Ids in paths are up to 256 characters, each up to 12 in its percent-encoded form.
     routerOptions: { maxParamLength: 256 * 12 },

@@ -96,7 +96,9 @@ export function heddleHandler(heddle: Heddle, options: HeddleHandlerOptions = {}
       const read = await readBody(matched.route, request, header);
       return matched.route.answer(desk, { path, query, header, ...read, origin: url.origin, signal });
     };
-    const answer = await answerOf().catch((error: unknown) => errorAnswer(error, onFault));
+    const answer = await answerOf().catch((error: unknown) =>
+      errorAnswer(error, onFault, (code) => heddle.telemetry.rejected(code)),
+    );
     return responseOf(request, answer, judgement, bodies, gone);
   };
 }

@@ -5,6 +5,7 @@
  * gets too; what happened it does not learn.
  */
 import { HeddleError } from "../../protocol/index.ts";
+import type { ErrorCode } from "../../protocol/index.ts";
 import { BEARER_CHALLENGE } from "../auth/index.ts";
 import { jsonAnswer } from "./answer.ts";
 import type { PlainAnswer } from "./answer.ts";
@@ -18,9 +19,13 @@ const RETRY_AFTER_SECONDS = 1;
 /** Told of a failure that is nobody's fault but ours, and of the reference that the client has for it. */
 export type FaultReporter = (error: unknown, reference: string) => void;
 
+/** Told of every refusal, by its code. */
+export type RefusalCounter = (code: ErrorCode) => void;
+
 /** The answer to a failure. */
-export function errorAnswer(error: unknown, onFault: FaultReporter): PlainAnswer {
+export function errorAnswer(error: unknown, onFault: FaultReporter, onRefusal: RefusalCounter): PlainAnswer {
   const failure = error instanceof HeddleError ? error : faultOf(error);
+  onRefusal(failure.code);
   if (failure.code === "internal-error") onFault(error, referenceOf(failure));
   return jsonAnswer(failure, failure.status, {
     ...(failure.code === "unauthenticated" && { "www-authenticate": BEARER_CHALLENGE }),

@@ -15,7 +15,7 @@ export {
   unknownRoute,
   wrongMediaType,
 } from "./error-answer.ts";
-export type { FaultReporter } from "./error-answer.ts";
+export type { FaultReporter, RefusalCounter } from "./error-answer.ts";
 export { admit, doorOf } from "./admit.ts";
 export type { AskedRequest, DoorRules } from "./admit.ts";
 export { forwardedHeaders } from "./forwarded-headers.ts";

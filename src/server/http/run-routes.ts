@@ -78,7 +78,8 @@ export const START_ROUTE: Route = {
   async answer(desk, request): Promise<Answer> {
     const { heddle, forwardHeaders } = desk;
     const { path, body, signal, header } = request;
-    const options = startOptions(request);
+    const trace = { traceparent: header("traceparent"), tracestate: header("tracestate") };
+    const options = { ...startOptions(request), trace };
     const show = askedShow(request);
     const started = await withForwardedHeaders(forwardHeaders, header, () =>
       heddle.start(path["agent"] ?? "", body, options),

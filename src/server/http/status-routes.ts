@@ -1,5 +1,6 @@
-/** Routes that say what is here and how it is: agents, health, and the page at the root. */
+/** Routes that say what is here and how it is: agents, health, metrics, and the page at the root. */
 import { HeddleError } from "../../protocol/index.ts";
+import { PROMETHEUS_MEDIA_TYPE } from "../index.ts";
 import { jsonAnswer } from "./answer.ts";
 import type { PlainAnswer } from "./answer.ts";
 import { serverClosing } from "./error-answer.ts";
@@ -61,6 +62,21 @@ const readyz: Route = {
   },
 };
 
+const metrics: Route = {
+  id: "metrics",
+  method: "GET",
+  path: "/metrics",
+  summary: "Numbers about runs, commits, viewers and refusals of this process, for Prometheus.",
+  answers: { 200: { description: "The metrics.", content: { "text/plain": { type: "string" } } } },
+  errors: [],
+  needs: "operator",
+  answer: async ({ server }): Promise<PlainAnswer> => ({
+    status: 200,
+    headers: { "content-type": PROMETHEUS_MEDIA_TYPE, "cache-control": "no-store" },
+    body: await server.telemetry.scrape(),
+  }),
+};
+
 const agents: Route = {
   id: "agents",
   method: "GET",
@@ -89,4 +105,4 @@ const capabilities: Route = {
 };
 
 /** What is here, and how it is. */
-export const STATUS_ROUTES: readonly Route[] = [page, healthz, readyz, agents, capabilities];
+export const STATUS_ROUTES: readonly Route[] = [page, healthz, readyz, metrics, agents, capabilities];

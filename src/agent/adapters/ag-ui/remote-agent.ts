@@ -9,7 +9,7 @@ import { HeddleError } from "../../../protocol/index.ts";
 import type { AgentCapabilities, RunAgentInput, Warning } from "../../../protocol/index.ts";
 import type { Peer } from "../../../protocol/dialects/index.ts";
 import { defineAgent } from "../../index.ts";
-import type { Agent } from "../../index.ts";
+import type { Agent, TraceHeaders } from "../../index.ts";
 import { runRemotely } from "./run-remotely.ts";
 
 /** Headers of a request: names and values. */
@@ -55,9 +55,10 @@ export function remoteAgent(options: RemoteAgentOptions): Agent {
     name,
     ...(description === undefined ? {} : { description }),
     ...(capabilities === undefined ? {} : { capabilities }),
-    run: async function* ({ input, signal, log }) {
+    run: async function* ({ input, signal, log, trace }) {
       const toLog = ({ message, ...fields }: Warning): void => log.warn(message, fields);
-      const run = { ...options, url, headers: checkedHeaders(await headersFor(input)), onWarning: onWarning ?? toLog };
+      const chosen = traced(checkedHeaders(await headersFor(input)), trace);
+      const run = { ...options, url, headers: chosen, onWarning: onWarning ?? toLog };
       yield* runRemotely(run, input, signal);
     },
   });
@@ -75,6 +76,14 @@ function checkedUrl(url: string | URL): URL {
     expected,
     received,
   });
+}
+
+/** The agent's spans belong to the trace of the run, unless whoever configured the headers says otherwise. */
+function traced(headers: Headers, trace: TraceHeaders | undefined): Headers {
+  if (trace === undefined || headers.has("traceparent")) return headers;
+  headers.set("traceparent", trace.traceparent);
+  if (trace.tracestate !== undefined) headers.set("tracestate", trace.tracestate);
+  return headers;
 }
 
 function checkedHeaders(given: RequestHeaders | undefined): Headers {
