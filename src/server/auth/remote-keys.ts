@@ -41,6 +41,4 @@ export function remoteKeys(url: string): JWTVerifyGetKey {
 
 /** Whether the set is there, and the token is what does not fit. */
 const isOfToken = (error: unknown): boolean =>
-  error instanceof errors.JWKSNoMatchingKey ||
-  error instanceof errors.JWKSMultipleMatchingKeys ||
-  error instanceof errors.JOSENotSupported;
+  error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys;
