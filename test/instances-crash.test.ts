@@ -98,12 +98,14 @@ class Instances {
   }
 
   #start(slot: number): void {
-    const starting = this.#started().then((server) => {
-      this.urls[slot] = server.url;
-      this.#up.set(slot, server);
-      this.#starting.delete(slot);
-    });
-    this.#starting.set(slot, starting);
+    this.#starting.set(slot, this.#begin(slot));
+  }
+
+  async #begin(slot: number): Promise<void> {
+    const server = await this.#started();
+    this.urls[slot] = server.url;
+    this.#up.set(slot, server);
+    this.#starting.delete(slot);
   }
 
   /** A server does not start while the database is away: whoever watches over it starts it again. */

@@ -62,9 +62,9 @@ test("HTTP-INS-6: instances are replaced one after the other, and nobody who wat
   for (const key of keys) await ask("counts", key, { gates: gates.url });
   const long = keys.map(watch);
   const short: Watched[] = [];
-  let rolling = true;
+  const rolled = new AbortController();
   const clients = Array.from({ length: CLIENTS }, async (_, client) => {
-    for (let number = 0; rolling; number++) {
+    for (let number = 0; !rolled.signal.aborted; number++) {
       const key = { threadId: `short-${client}-${number}`, runId: "r" };
       await ask("scripted", key, { paceMs: SHORT_MS / scriptOf(key).length });
       const run = watch(key);
@@ -83,7 +83,7 @@ test("HTTP-INS-6: instances are replaced one after the other, and nobody who wat
     targets[index] = (await start()).url;
     taken.push(short.length - before);
   }
-  rolling = false;
+  rolled.abort();
   await Promise.all([...clients, ...long.map(seenBy)]);
 
   expect(codes).toEqual([0, 0, 0]);

@@ -58,7 +58,7 @@ class Sidebar {
 
   static async open({ url }: ServerProcess): Promise<Sidebar> {
     const sidebar = new Sidebar(await fetch(`${url}/threads`, { headers: { accept: "text/event-stream" } }));
-    expect((await sidebar.#changes.next()).value?.event.type).toBe("page");
+    await sidebar.shows({ type: "page" });
     return sidebar;
   }
 
@@ -166,16 +166,17 @@ test("Multi-instance, questions. Asked on A, shown on B, answered on C and D at 
   expect(JSON.stringify(await eventsOf(picked))).toContain("You picked red.");
 });
 
+const inputOf = (runId: string, gate?: string): object => ({
+  threadId: "t1",
+  runId,
+  messages: [user(`u-${runId}`)],
+  forwardedProps: gate === undefined ? {} : { gate },
+});
+
 test("Multi-instance, queue. What waits on B begins when the run of A has ended, although B is gone by then, and C shows it.", async () => {
   const gates = await startGates();
   const start = await instancesOf(gates, { HEDDLE_RULES: '{"*":{"onBusy":"enqueue"}}' });
   const [a, b, c] = await Promise.all([start(), start(), start()]);
-  const inputOf = (runId: string, gate?: string): object => ({
-    threadId: "t1",
-    runId,
-    messages: [user(`u-${runId}`)],
-    forwardedProps: gate === undefined ? {} : { gate },
-  });
   const running = await postRun(a.url, "patient", inputOf("r1", "first"));
   await gates.reached("first");
   const waiting = [await postRun(b.url, "patient", inputOf("r2")), await postRun(c.url, "patient", inputOf("r3"))];
