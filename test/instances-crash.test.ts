@@ -190,7 +190,7 @@ async function checkThread(url: string, threadId: string, runIds: readonly strin
 }
 
 test(
-  `three instances, ${KILLS} kills and two crashes of the database under ${RUNS} runs (seed ${SEED})`,
+  `HTTP-INS-3: three instances, ${KILLS} kills and two crashes of the database under ${RUNS} runs (seed ${SEED})`,
   async () => {
     const random = new Random(SEED);
     const instances = new Instances(random);
