@@ -42,7 +42,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "heddle-instances-"));
   // One that ends well leaves the cache behind from which the others start quicker.
   await (await start()).stop();
-});
+}, 120_000);
 afterAll(async () => {
   await postgres.stop();
   await rm(folder, { recursive: true, force: true });
@@ -81,14 +81,14 @@ class Instances {
     return this.#random.maybeOne(this.urls) ?? "";
   }
 
-  /** Kills one of those that are up, and starts another in its place. */
-  async kill(): Promise<boolean> {
+  /** Kills one of those that are up, once there is one, and starts another in its place. */
+  async kill(): Promise<void> {
+    while (this.#up.size === 0) await Promise.race(this.#starting.values());
     const [slot, server] = this.#random.maybeOne([...this.#up]) ?? [];
-    if (slot === undefined || server === undefined) return false;
+    if (slot === undefined || server === undefined) return;
     this.#up.delete(slot);
     await server.kill();
     this.#start(slot);
-    return true;
   }
 
   /** Ends all of them in order. */
@@ -208,12 +208,11 @@ test(
         await run.done;
       }
     });
-    let kills = 0;
     const chaos = async (): Promise<void> => {
       for (let tick = 1; tick <= KILLS; tick++) {
         await pause(KILL_EVERY_MS * (0.5 + random.below(1000) / 1000));
         if (tick === Math.ceil(KILLS / 3) || tick === Math.ceil((KILLS * 2) / 3)) await postgres.restart();
-        if (await instances.kill()) kills += 1;
+        await instances.kill();
       }
     };
     await Promise.all([chaos(), ...work]);
@@ -235,11 +234,10 @@ test(
     }
     // All of it has to have happened.
     expect(fates.whole + fates.cut).toBe(RUNS);
-    expect(kills).toBeGreaterThan(KILLS / 2);
     expect(fates.cut).toBeGreaterThan(0);
     const cuts = runs.flatMap(({ viewers }) => viewers.map((viewer) => viewer.cuts));
     expect(Math.max(...cuts)).toBeGreaterThan(1);
     expect(await instances.stop()).toEqual([0, 0, 0]);
   },
-  (KILLS * KILL_EVERY_MS * 3 + 60_000) * Math.max(1, SCALE),
+  240_000 * Math.max(1, SCALE),
 );
