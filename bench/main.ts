@@ -10,6 +10,7 @@ import type { Effort, Row } from "./compare.ts";
 import { draw } from "./draw.ts";
 import { historyRows } from "./history.ts";
 import { protocolRows } from "./protocol.ts";
+import { scaleRows } from "./scale.ts";
 import { serverRows } from "./server.ts";
 import { storeRows } from "./store.ts";
 import { streamRows } from "./stream.ts";
@@ -18,6 +19,7 @@ const SUITES: Readonly<Record<string, (effort: Effort) => readonly Row[] | Promi
   agent: agentRows,
   history: historyRows,
   protocol: protocolRows,
+  scale: scaleRows,
   server: serverRows,
   store: storeRows,
   stream: streamRows,

@@ -3,13 +3,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { defineAgent } from "heddle/agent";
 import { scriptOf } from "./store-children/run-script.ts";
 
-/** Says what its ids tell it to, slowly enough to be met in the middle. */
+/** Says what its ids tell it to, slowly enough to be met in the middle; slower where forwarded properties say `paceMs`. */
 export const scripted = defineAgent({
   name: "scripted",
   async *run({ input, signal }) {
+    const { paceMs = 2 }: { paceMs?: number } = Object(input.forwardedProps);
     for (const event of scriptOf(input)) {
       yield event;
-      await pause(2, undefined, { signal });
+      await pause(paceMs, undefined, { signal });
     }
   },
 });

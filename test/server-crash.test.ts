@@ -13,15 +13,14 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as after } from "node:timers/promises";
 import type { Event } from "heddle/protocol";
-import { closingEvents } from "heddle/store";
-import { createVerifyState, verify, verifyEnd } from "heddle/stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Random } from "../src/testing/store-contract/random.ts";
+import { judgeScripted } from "./judge-scripted.ts";
 import { rawFrames, recorded } from "./raw-frames.ts";
 import { heddle, startServer } from "./server-process.ts";
 import type { ServerProcess } from "./server-process.ts";
 import { attachTo, framesOf, postRun } from "./sse-client.ts";
-import { scriptOf } from "./store-children/run-script.ts";
+import type { ScriptKey } from "./store-children/run-script.ts";
 
 const SCALE = Number(process.env["HEDDLE_TEST_SCALE"] ?? 1);
 const KILLS = Math.ceil(50 * SCALE);
@@ -29,12 +28,6 @@ const SEED = Number(process.env["HEDDLE_TEST_SEED"] ?? Math.floor(Math.random() 
 /** Threads are used in so many rounds before there are new ones. */
 const ROUNDS_PER_THREADS = 5;
 const FILES = ["test/crash-agents.ts"];
-
-/** A run that was asked for. */
-interface Asked {
-  readonly threadId: string;
-  readonly runId: string;
-}
 
 let folder: string;
 let file: string;
@@ -60,7 +53,7 @@ class Crashes {
   /** Every frame that any client saw, by its cursor. */
   readonly #seen = new Map<string, string>();
   readonly #threads = new Set<string>();
-  #asked: Asked[] = [];
+  #asked: ScriptKey[] = [];
 
   constructor(seed: number) {
     this.#random = new Random(seed);
@@ -129,7 +122,7 @@ class Crashes {
     if (this.runs.cut > cut) this.met += 1;
   }
 
-  async #checkRun({ url }: ServerProcess, { threadId, runId }: Asked): Promise<"whole" | "cut" | "none"> {
+  async #checkRun({ url }: ServerProcess, { threadId, runId }: ScriptKey): Promise<"whole" | "cut" | "none"> {
     const answer = await fetch(`${url}/threads/${threadId}/events?run=${runId}&follow=false`);
     const name = `${threadId} ${runId}`;
     if (answer.status === 404) {
@@ -143,34 +136,8 @@ class Crashes {
     const seen = [...this.#seen].filter(([cursor]) => cursor >= first && cursor <= last);
     const there = seen.map(([cursor]) => [cursor, log.get(cursor)]);
     deepStrictEqual(seen, there, `${name}: seen and lost or changed`);
-    return judge({ threadId, runId }, [...log.values()].map(eventOf));
+    return judgeScripted({ threadId, runId }, [...log.values()].map(eventOf));
   }
-}
-
-/** What became of a run, by the events of it that are in the log. Throws where they are not as they have to be. */
-function judge(key: Asked, logged: readonly Event[]): "whole" | "cut" {
-  const name = `${key.threadId} ${key.runId}`;
-  const verifying = createVerifyState();
-  for (const event of logged) verify(verifying, event);
-  verifyEnd(verifying);
-  // What the agent says bears no time; what the server adds does: the beginning, the state of the branch, the end.
-  const said = logged.filter(({ timestamp }) => timestamp === undefined);
-  const script = scriptOf(key).slice(1, -1);
-  deepStrictEqual(said, script.slice(0, said.length), `${name}: more or other than the agent said`);
-  const end = logged.at(-1);
-  if (end?.type === "RUN_ERROR" && end.code === "worker-lost") {
-    const from = said.length === 0 ? logged.length - 1 : logged.findLastIndex((event) => event === said.at(-1)) + 1;
-    const closers = closingEvents(logged.slice(0, from), "worker-lost", 0);
-    deepStrictEqual(
-      logged.slice(from).map((event) => ({ ...event, timestamp: 0 })),
-      closers,
-      `${name}: what closes it`,
-    );
-    return "cut";
-  }
-  strictEqual(said.length, script.length, `${name} ended before its end`);
-  strictEqual(end?.type, scriptOf(key).at(-1)?.type, `${name}: end`);
-  return "whole";
 }
 
 const bytesOf = async (answer: Promise<Response>): Promise<Buffer> => Buffer.from(await (await answer).arrayBuffer());
@@ -182,7 +149,7 @@ const threadsOf = (round: number): readonly string[] => {
 
 /** Clients at work with one server: on each thread one run after the other, each read by who posted it and by one more. */
 class Work {
-  readonly asked: Asked[] = [];
+  readonly asked: ScriptKey[] = [];
   /** What each connection brought. */
   readonly received: Uint8Array[][] = [];
   readonly #server: ServerProcess;

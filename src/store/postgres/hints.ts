@@ -1,12 +1,13 @@
 /**
  * Word of commits from process to process: `NOTIFY` with the names of threads that have more, never with data.
  *
- * Hints may be lost, doubled or late; nobody's correctness hangs on them. They are gathered for 10 ms and sent apart from
- * the appends, because a NOTIFY inside of them would make all commits of the database wait for each other. Behind them
- * stands a poll, slow while the listener is healthy and quicker while it is not. Threads are named by a hash, since
- * anybody with a connection can listen.
+ * Hints may be lost, doubled or late; nobody's correctness hangs on them. The first goes at once, those of the next 10 ms
+ * together, and all of them apart from the appends, because a NOTIFY inside of those would make all commits of the database
+ * wait for each other. Behind them stands a poll, slow while the listener is healthy and quicker while it is not. Nobody
+ * waits for a listener, neither to begin nor to end. Threads are named by a hash, since anybody with a connection can listen.
  */
 import { createHash } from "node:crypto";
+import { Socket } from "node:net";
 import { Client } from "pg";
 import type { ClientConfig } from "pg";
 import type { ThreadKey } from "../index.ts";
@@ -30,7 +31,7 @@ export interface HintsOptions {
   readonly marksOf: (keys: readonly ThreadKey[]) => Promise<readonly (string | undefined)[]>;
 }
 
-/** Hints are gathered for so long. */
+/** Least time between two payloads: what comes meanwhile goes together. */
 const GATHER_MS = 10;
 /** While the listener is healthy the poll is so much slower. */
 const HEALTHY_FACTOR = 5;
@@ -44,11 +45,14 @@ export class Hints {
   readonly #options: HintsOptions;
   readonly #dirty = new Set<string>();
   readonly #marks = new Map<string, string>();
-  #listener: Client | undefined;
+  /** The connection that listens, or is to. */
+  #socket: Socket | undefined;
+  #listening = false;
   #gather: ReturnType<typeof setTimeout> | undefined;
   #poll: ReturnType<typeof setTimeout> | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
-  #sending: Promise<void> = Promise.resolve();
+  #sending: Promise<void> | undefined;
+  #sentAtMs = -Infinity;
   #closed = false;
 
   constructor(options: HintsOptions) {
@@ -56,57 +60,70 @@ export class Hints {
   }
 
   /** Begins to listen and to poll. Not being able to listen is no failure. */
-  async start(): Promise<void> {
+  start(): void {
     this.#schedulePoll();
-    if (this.#options.listen) await this.#listen(100);
+    if (this.#options.listen) void this.#listen(100);
   }
 
   /** Whether hints of others are heard at the moment. */
   get listening(): boolean {
-    return this.#listener !== undefined;
+    return this.#listening;
   }
 
   /** Says soon that a thread has more. */
   tell(key: ThreadKey): void {
     if (this.#closed || !this.#options.listen) return;
     this.#dirty.add(nameOf(key));
-    this.#gather ??= setTimeout(() => this.#send(), GATHER_MS);
+    this.#sendSoon();
   }
 
-  /** Ends it. */
+  /** Ends it, once what was to be told is told. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#poll);
     clearTimeout(this.#retry);
-    if (this.#gather !== undefined) {
-      clearTimeout(this.#gather);
-      this.#send();
-    }
+    clearTimeout(this.#gather);
     await this.#sending;
-    const listener = this.#listener;
-    this.#listener = undefined;
-    await listener?.end().catch(() => undefined);
+    this.#send();
+    await this.#sending;
+    this.#socket?.destroy();
+  }
+
+  #sendSoon(): void {
+    if (this.#gather !== undefined || this.#sending !== undefined) return;
+    const waitMs = Math.max(0, this.#sentAtMs + GATHER_MS - performance.now());
+    this.#gather = setTimeout(() => this.#send(), waitMs);
   }
 
   #send(): void {
     this.#gather = undefined;
+    this.#sentAtMs = performance.now();
     const names = [...this.#dirty];
     this.#dirty.clear();
+    this.#sending = this.#notify(names).finally(() => {
+      this.#sending = undefined;
+      if (this.#dirty.size > 0 && !this.#closed) this.#sendSoon();
+    });
+  }
+
+  async #notify(names: readonly string[]): Promise<void> {
     for (let from = 0; from < names.length; from += NAMES_PER_PAYLOAD) {
       const payload = names.slice(from, from + NAMES_PER_PAYLOAD).join(",");
       // A hint that cannot be sent is a hint that got lost: the poll of the others finds out.
-      this.#sending = this.#sending.then(() => this.#options.notify(payload)).catch(() => undefined);
+      await this.#options.notify(payload).catch(() => undefined);
     }
   }
 
   async #listen(backoffMs: number): Promise<void> {
     if (this.#closed) return;
-    const client = new Client({ ...this.#options.connection, keepAlive: true });
+    const socket = (this.#socket = new Socket());
+    const client = new Client({ ...this.#options.connection, keepAlive: true, stream: () => socket });
     const again = (): void => {
       client.removeAllListeners();
       client.on("error", () => undefined);
-      void client.end().catch(() => undefined);
-      if (this.#listener === client) this.#listener = undefined;
+      // Nothing is under way on it: there is nobody to take leave of, who might not answer.
+      socket.destroy();
+      this.#listening = false;
       if (this.#closed) return;
       clearTimeout(this.#retry);
       this.#retry = setTimeout(() => void this.#listen(Math.min(MAX_BACKOFF_MS, backoffMs * 2)), backoffMs);
@@ -119,7 +136,7 @@ export class Hints {
       await client.connect();
       await client.query(`LISTEN "${this.#options.channel}"`);
       if (this.#closed) return again();
-      this.#listener = client;
+      this.#listening = true;
       backoffMs = 100;
       // Whatever was said while nobody listened.
       this.#options.watchers.callAll();

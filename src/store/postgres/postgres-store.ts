@@ -194,7 +194,7 @@ class PostgresBase {
 
   async #open(): Promise<void> {
     await migrate((work) => this.#within(work), this.dialect.schema);
-    await this.hints?.start();
+    this.hints?.start();
   }
 
   close(): Promise<void> {
