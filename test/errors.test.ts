@@ -79,6 +79,7 @@ const PINNED: readonly (readonly [ErrorCode, number, boolean])[] = [
   ["answers-missing", 409, false],
   ["queue-full", 429, true],
   ["unauthenticated", 401, false],
+  ["keys-unavailable", 503, true],
   ["role-missing", 403, false],
   ["runs-full", 429, true],
   // Last of those that the guarded server answers: nothing is taken after it.
@@ -169,6 +170,15 @@ const RAISE: Readonly<Record<ErrorCode, () => unknown>> = {
   "cursor-invalid": () => get("/threads/t1/events?after=nonsense"),
   "origin-refused": () => fetch(`${server.url}/agents`, { headers: { origin: "https://elsewhere.test" } }),
   unauthenticated: () => fetch(`${guarded.url}/agents`),
+  "keys-unavailable": async () => {
+    const nowhere = "http://127.0.0.1:1/keys";
+    const jwt = { jwksUrl: nowhere, audience: "heddle", issuer: "https://issuer.test" };
+    const locked = await serve({ agents: [], port: 0, auth: { jwt } });
+    const token = `${btoa('{"alg":"RS256","kid":"k"}')}.${btoa("{}")}.AAAA`.replaceAll("=", "");
+    const answer = await fetch(`${locked.url}/agents`, { headers: { authorization: `Bearer ${token}` } });
+    await locked.close();
+    return answer;
+  },
   "role-missing": () => asUser("/threads/import", {}),
   "runs-full": async () => {
     const first = await asUser("/agents/slow", go("t1", "r1"));

@@ -63,7 +63,7 @@ describe("commands", () => {
     ["a wrong host", ["serve"], { HEDDLE_HOST: "a b" }, 'HEDDLE_HOST is "a b"'],
     ["a wrong store", ["serve"], { HEDDLE_STORE: "heddle.db" }, 'HEDDLE_STORE is "heddle.db": expected memory:'],
     ["a store without a file", ["serve", "--store", "sqlite:"], {}, '--store is "sqlite:": expected'],
-    ["a host that others can reach", ["serve", "--host", "0.0.0.0"], {}, "no authentication"],
+    ["a host that others can reach", ["serve", "--host", "0.0.0.0"], {}, "nobody is asked who they are"],
     ["a file that is not there", ["serve", "nowhere.ts"], {}, "no file nowhere.ts"],
   ])("%s is misuse", async (_, args, env, sentence) => {
     expect(await main(args, env)).toBe(2);

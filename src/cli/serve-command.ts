@@ -36,7 +36,7 @@ Options:
                  repeated. Default: pages of this machine. Also HEDDLE_ORIGINS
   --log-level L  From which level on to say things on stderr, as JSON lines: debug,
                  info, warn, error or silent. Default error. Also HEDDLE_LOG_LEVEL
-  --no-auth      Allow a host that others can reach. There is no authentication yet.
+  --no-auth      Allow a host that others can reach although nobody is asked who they are.
                  Also HEDDLE_NO_AUTH
   --jwks-url U   Address of the public keys that tokens (JWT) are signed with.
                  Also HEDDLE_JWKS_URL

@@ -47,14 +47,20 @@ interface RemoteImport {
 
 const pathOf = (threadId: string): string => `/threads/${encodeURIComponent(threadId)}`;
 
-/** The threads of the server at a URL. Throws `config-invalid` where it is none. */
-export function serverThreads(url: string): ThreadSource {
+/**
+ * The threads of the server at a URL, for whoever a token says. Throws `config-invalid` where the URL is none.
+ */
+export function serverThreads(url: string, token: string | undefined): ThreadSource {
   const base = URL.parse(url);
   if (base === null || !/^https?:$/.test(base.protocol)) {
     throw wrongValue({ setting: "--server", value: url }, "the URL of a server, such as http://localhost:5000");
   }
   const prefix = base.pathname.replace(/\/$/, "");
-  const call = (path: string, init?: RequestInit): Promise<Response> => called(new URL(`${prefix}${path}`, base), init);
+  const call = (path: string, init?: RequestInit): Promise<Response> =>
+    called(new URL(`${prefix}${path}`, base), {
+      ...init,
+      headers: { ...init?.headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+    });
   return {
     async list({ query, archived, after, limit }) {
       const asked = new URLSearchParams({ archived: String(archived), limit: String(limit) });

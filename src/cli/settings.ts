@@ -21,6 +21,7 @@ import {
   remoteAgents,
   text,
 } from "./setting-kinds.ts";
+import { views } from "./view-kinds.ts";
 import type { Kind } from "./setting-kinds.ts";
 
 /** The environment that settings are read from. */
@@ -100,6 +101,12 @@ export const SETTINGS = {
   agentIdleMs: { variable: "HEDDLE_AGENT_IDLE_MS", flag: undefined, kind: milliseconds },
   /** Most messages, calls, steps and subagents of a run that are open at a time. */
   maxOpenItems: { variable: "HEDDLE_MAX_OPEN_ITEMS", flag: undefined, kind: count },
+  /** How long a request may take to arrive. */
+  requestTimeoutMs: { variable: "HEDDLE_REQUEST_TIMEOUT_MS", flag: undefined, kind: milliseconds },
+  /** How often those who watch are looked for whose role another process may have changed. */
+  accessMs: { variable: "HEDDLE_ACCESS_MS", flag: undefined, kind: milliseconds },
+  /** What each role gets to see. */
+  views: { variable: "HEDDLE_VIEWS", flag: undefined, kind: views },
   /** From which level on the server says things on stderr. */
   logLevel: { variable: "HEDDLE_LOG_LEVEL", flag: "--log-level", kind: oneOf(LOG_LEVELS) },
   /** Whether a breach of AG-UI's rules of order ends a run instead of being repaired. */

@@ -28,7 +28,8 @@ const HELP = `Usage: heddle threads <what> [options]
 Options:
   --store S      Where the log is kept: sqlite:<file> or postgres://…
                  Default ${DEFAULT_STORE}. Also HEDDLE_STORE
-  --server URL   Go through a running server, in place of a store
+  --server URL   Go through a running server, in place of a store; HEDDLE_TOKEN is what it
+                 is shown where it asks who calls
   --tenant T     Whose threads. Default ${DEFAULT_TENANT}
   --json         ls, show, import and rm: print JSON; ls prints one thread a line
   --query Q      ls: only threads whose id or title contains this
@@ -204,7 +205,7 @@ async function withThreads<T>(
   work: (source: ThreadSource) => Promise<T>,
 ): Promise<T> {
   const source =
-    asked.server === undefined ? await storeSource(asked, env, readOnly) : serverSource(asked.server, asked);
+    asked.server === undefined ? await storeSource(asked, env, readOnly) : serverSource(asked.server, asked, env);
   try {
     return await work(source);
   } catch (error) {
@@ -223,10 +224,10 @@ async function storeSource(asked: Asked, env: Environment, readOnly: boolean): P
   return storeThreads(await storeOf(setting, { readOnly }), asked.tenant ?? DEFAULT_TENANT);
 }
 
-function serverSource(url: string, { store, tenant }: Asked): ThreadSource {
+function serverSource(url: string, { store, tenant }: Asked, env: Environment): ThreadSource {
   if (store !== undefined) throw wrongValue({ setting: "--store", value: store }, "nothing beside --server");
   if (tenant !== undefined) throw wrongValue({ setting: "--tenant", value: tenant }, "nothing beside --server");
-  return serverThreads(url);
+  return serverThreads(url, env["HEDDLE_TOKEN"] || undefined);
 }
 
 function nobodyToAsk(): HeddleError {

@@ -33,6 +33,8 @@ export const ERRORS = {
   "origin-refused": { status: 403 },
   /** The request does not say who asks, or what it says does not hold: no token, a wrong one, or one that has expired. */
   unauthenticated: { status: 401 },
+  /** The keys that tokens are checked with cannot be fetched from whoever issues them. */
+  "keys-unavailable": { status: 503, retryable: true },
   /** Whoever asks may see this, but has not the role that doing it takes. */
   "role-missing": { status: 403 },
   /** Too many requests in too short a time. */

@@ -4,5 +4,5 @@ import { HeddleError } from "../../protocol/index.ts";
 /** The error for keys that cannot be had. */
 export function keysUnavailable(cause: unknown): HeddleError {
   const message = "The keys that tokens are checked with cannot be fetched at the moment: try again later.";
-  return new HeddleError("store-unavailable", message, {}, { cause });
+  return new HeddleError("keys-unavailable", message, {}, { cause });
 }

@@ -5,4 +5,13 @@
 export { heddleHandler } from "./heddle-handler.ts";
 export type { HeddleHandler, HeddleHandlerOptions } from "./heddle-handler.ts";
 export { forwardedHeaders } from "../http/index.ts";
-export type { ForwardedHeaders, Mounts, OriginRules } from "../http/index.ts";
+export type { DoorRules, ForwardedHeaders, Mounts, OriginRules } from "../http/index.ts";
+export type {
+  AuthFunction,
+  AuthOptions,
+  AuthRequest,
+  JwtOptions,
+  KeyOptions,
+  Rate,
+  RateLimitOptions,
+} from "../auth/index.ts";

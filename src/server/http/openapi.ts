@@ -64,7 +64,7 @@ export function openApi(routes: readonly Route[], prefix: string): Json {
 function operation(route: Route): Json {
   const { id, summary, parameters = [], body, bytes, answers, errors, needs } = route;
   const isPublic = needs === "nobody";
-  const asks: readonly ErrorCode[] = isPublic ? [] : ["unauthenticated", "role-missing"];
+  const asks: readonly ErrorCode[] = isPublic ? [] : ["unauthenticated", "keys-unavailable", "role-missing"];
   const security = isPublic ? [] : [{}, { token: [] }, { ticket: [] }];
   const media =
     bytes === undefined ? { "application/json": { schema: body } } : { [bytes.mediaType]: { schema: LINES } };

@@ -39,7 +39,7 @@ export interface Judgement {
 /** Judges requests. */
 export type OriginPolicy = (request: JudgedRequest) => Judgement;
 
-const EXPOSED = "content-location, location, agui-resume, retry-after";
+const EXPOSED = "content-location, location, agui-resume, retry-after, www-authenticate";
 const METHODS = "GET, POST, PUT, PATCH, DELETE";
 const PREFLIGHT_MAX_AGE_SECONDS = "600";
 
