@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { HIDDEN_STATE, SECRET, arbitrarySecretStream, asLogged, withoutSecrets } from "../../test/secret-stream.ts";
 import type { Hides } from "../../test/secret-stream.ts";
-import { checkStream } from "../../test/served.ts";
+import { agentOf, checkStream, collect, framesOf, runToEnd, served } from "../../test/served.ts";
 import { StreamWriter, commitsOf } from "../../test/stream-writer.ts";
 import { decodeSse } from "../protocol/index.ts";
 import type { Event } from "../protocol/index.ts";
@@ -31,6 +31,7 @@ import { Hubs } from "./hubs.ts";
 import { showOf, shown, shownValue } from "./show.ts";
 import type { Show, ShowOptions } from "./show.ts";
 import { threadSnapshot } from "./thread-snapshot.ts";
+import { rulesFor, withRules } from "./view-rules.ts";
 
 const SCALE = Number(process.env["HEDDLE_TEST_SCALE"] ?? 1);
 const KEY = { tenant: "acme", threadId: "thread" };
@@ -90,7 +91,7 @@ test("what a viewer folds is the whole without what is hidden, at every event", 
     const free = isDeepStrictEqual(hidden, ALL) ? [all, ...rests.values()] : [];
     expect(JSON.stringify(free)).not.toContain(SECRET);
   });
-  fc.assert(property, { numRuns: Math.ceil(2000 * SCALE) });
+  fc.assert(property, { numRuns: Math.ceil(1200 * SCALE) });
 });
 
 async function bytesOf(attachment: Attachment, encoding: Encoding): Promise<string> {
@@ -151,5 +152,36 @@ test("joining and coming back at every event of a log gives no secret in any for
       expect(await bytesOf(await open({ all: true, peer }), SSE)).not.toContain(SECRET);
     }
   });
-  await fc.assert(property, { numRuns: Math.ceil(150 * SCALE) });
+  await fc.assert(property, { numRuns: Math.ceil(80 * SCALE) });
+});
+
+test("a server that knows its views shows each as much as is for it, at every cursor", async () => {
+  const views = { observer: { reasoning: false, hiddenState: HIDDEN_STATE } };
+  const rules = withRules({ meta: true }, rulesFor(views, "observer"));
+  const one = arbitrarySecretStream({ runs: 1, moves: 14 });
+  const property = fc.asyncProperty(one, async (events) => {
+    const agent = agentOf(async function* () {
+      yield* events as never[];
+    });
+    const heddle = served(agent, { views });
+    await runToEnd(heddle);
+    const full: Event[] = [];
+    for (const { cursor, event } of await collect(heddle, { runId: "r1", raw: true, meta: true })) {
+      full.push(event);
+      const { messages, state } = withoutSecrets(reduceAll(full), ALL);
+      const snapshot = await heddle.threads.snapshot("t1", { ...rules, at: cursor });
+      expect(snapshot).toMatchObject({ messages, state });
+      expect(JSON.stringify([...snapshot.messageTimesMs, snapshot])).not.toContain(SECRET);
+    }
+    const wanted = comparable(withoutSecrets(reduceAll(full), ALL));
+    for (const prelude of [false, true]) {
+      const options = { ...rules, runId: "r1", prelude };
+      const seen = (await collect(heddle, options)).map(({ event }) => event);
+      checkStream(seen);
+      expect(comparable(reduceAll(seen))).toEqual(wanted);
+      for (const form of [SSE, PROTOBUF]) expect(await framesOf(heddle, form, options)).not.toContain(SECRET);
+    }
+    await heddle.close();
+  });
+  await fc.assert(property, { numRuns: Math.ceil(100 * SCALE) });
 });
