@@ -26,8 +26,8 @@ const NOTHING = new Uint8Array();
 export const PROTOBUF: Encoding = {
   mediaType: BINARY_MEDIA_TYPE,
   encode({ json }) {
-    // What an older peer calls otherwise has no place in protobuf.
+    // What an older peer calls otherwise, and what is of no run, has no place in protobuf.
     const { value } = parseEvent(JSON.parse(json));
-    return value === undefined ? NOTHING : encodeBinary(value);
+    return value === undefined || value.type === "META" ? NOTHING : encodeBinary(value);
   },
 };
