@@ -25,8 +25,7 @@ test("HTTP-AUT-7: more requests than one caller may send are refused with how lo
 });
 
 test("HTTP-AUT-7: a caller with as many runs under way as they may have gets no other, and others do", async () => {
-  let release: () => void = () => undefined;
-  const released = new Promise<void>((resolve) => (release = resolve));
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const heddle = served(
     agentOf(() => released),
     { maxRunsPerPrincipal: 2 },
