@@ -76,7 +76,11 @@ test("003 log.3, log.4: the start and the end of a run are logged, and each tool
   const failed = lines.filter(({ agent }) => agent === "failing");
   expect(failed).toMatchObject([
     { msg: "run started" },
-    { level: ERROR, msg: "a run failed", err: { message: "out of yarn", stack: expect.stringContaining("logs.test") } },
+    {
+      level: ERROR,
+      msg: "a run failed",
+      err: { type: "Error", message: "out of yarn", stack: expect.stringContaining("logs.test") },
+    },
     { level: INFO, msg: "run ended", status: "failed", code: "agent-failed" },
   ]);
   expect(failed.every((line) => !("traceId" in line))).toBe(true);

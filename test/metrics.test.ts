@@ -1,4 +1,5 @@
 /** Metrics of a server, read back by a parser of Prometheus' text form, and by a reader of the host's own. */
+import { readFileSync } from "node:fs";
 import {
   AggregationTemporality,
   InMemoryMetricExporter,
@@ -178,4 +179,15 @@ test("a host with meters of its own gets the same numbers", async () => {
   const named = new Map(told.map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints]));
   expect(named.get("heddle_runs_started_total")).toMatchObject([{ value: 1, attributes: { agent: "test" } }]);
   expect(named.get("heddle_run_duration_seconds")).toMatchObject([{ value: { count: 1 } }]);
+});
+
+test("docs/operations.md has every metric, as the table in the source says it", () => {
+  const documented = readFileSync("docs/operations.md", "utf8")
+    .split("\n")
+    .filter((line) => line.startsWith("| `heddle_"));
+  const rows = Object.values(METRICS).map(
+    ({ name, kind, unit, labels, help }) =>
+      `| \`${name}\` | ${kind} | ${unit} | ${labels.join(", ") || "none"} | ${help} |`,
+  );
+  expect(documented).toEqual(rows);
 });

@@ -109,7 +109,9 @@ test("HTTP-OPS-2: a run that had to wait begins a trace of its own, whoever let 
     agentOf(() => gate.promise),
     { telemetry: { tracerProvider } },
   );
-  await heddle.start("test", bodyOf("r1"), { trace: { traceparent: TRACEPARENT } });
+  // Whatever is active when the first one is asked for is still active when it ends.
+  const host = tracerProvider.getTracer("host").startSpan("POST /chat");
+  await context.with(trace.setSpan(context.active(), host), () => heddle.start("test", bodyOf("r1")));
   const waiting = await heddle.start("test", bodyOf("r2"), { onBusy: "enqueue", trace: { traceparent: TRACEPARENT } });
   expect(waiting.queued).toBe(1);
   const second = collect(heddle, { runId: "r2", queued: true });
@@ -117,7 +119,7 @@ test("HTTP-OPS-2: a run that had to wait begins a trace of its own, whoever let 
   const events = (await second).map(({ event }) => event);
   await heddle.close();
   const [first, later] = named("agui.run");
-  expect([traceOf(first), later?.parentSpanContext]).toEqual([TRACE, undefined]);
+  expect([traceOf(first), later?.parentSpanContext]).toEqual([host.spanContext().traceId, undefined]);
   expect(oursOf(events)).toMatchObject({ traceId: traceOf(later) });
 });
 

@@ -16,15 +16,19 @@ const MAX_CAUSES = 5;
 
 /** What the log has of an error. */
 export function loggedError(error: unknown): LogFields {
-  if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
+  if (!(error instanceof Error)) return entry({ name: typeof error, message: String(error) });
   if (error instanceof HeddleError && error.status < 500) {
     const safe = Object.entries(error.details).filter(([name]) => SAFE.includes(name));
     const { code } = error;
-    return { type: error.name, message: code, code, stack: `${code}${framesOf(error)}`, ...Object.fromEntries(safe) };
+    const stack = `${code}${framesOf(error)}`;
+    return entry({ name: error.name, message: code, code, stack, ...Object.fromEntries(safe) });
   }
   const code = "code" in error && typeof error.code === "string" ? { code: error.code } : {};
-  return { type: error.name, message: error.message, ...code, stack: stackOf(error, MAX_CAUSES) };
+  return entry({ name: error.name, message: error.message, ...code, stack: stackOf(error, MAX_CAUSES) });
 }
+
+/** Loggers tell the type of an error by its constructor, and only where it has none by its name. */
+const entry = (fields: LogFields): LogFields => Object.assign(Object.create(null), fields);
 
 /** The stack without the sentence that stands before it. */
 function framesOf({ stack = "" }: Error): string {

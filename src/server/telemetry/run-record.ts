@@ -38,6 +38,9 @@ export const STATUSES = [...ENDINGS, "lost"] as const;
 /** Most calls whose results are waited for. */
 const MAX_OPEN_CALLS = 1000;
 
+/** Longest name of a tool in a line. */
+const MAX_NAME_CHARS = 100;
+
 /** The events that say when a model speaks, and when a tool is done. */
 const NOTED: ReadonlySet<EventType> = new Set([
   "TEXT_MESSAGE_START",
@@ -120,10 +123,14 @@ export class RunRecord {
     this.#calls.delete(toolCallId);
     const { name, startMs } = call;
     const { measures, tools } = this.#parts;
-    const tool = tools.of(name);
-    measures.record("toolSeconds", (endMs - startMs) / 1000, tool);
+    measures.record("toolSeconds", (endMs - startMs) / 1000, tools.of(name));
     if (this.spans.kept) this.spans.tool(name, toolCallId, outcome, startMs, endMs);
-    this.#line("tool call ended", { tool, toolCallId, outcome, durationMs: Math.round(endMs - startMs) });
+    this.#line("tool call ended", {
+      tool: name.slice(0, MAX_NAME_CHARS),
+      toolCallId,
+      outcome,
+      durationMs: Math.round(endMs - startMs),
+    });
   }
 
   #endStep(): void {
