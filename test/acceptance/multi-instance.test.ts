@@ -178,15 +178,12 @@ test(
   TIMEOUT_MS,
 );
 
-const inputOf = (runId: string, gate?: string): object => (
-  {
-    threadId: "t1",
-    runId,
-    messages: [user(`u-${runId}`)],
-    forwardedProps: gate === undefined ? {} : { gate },
-  },
-  TIMEOUT_MS
-);
+const inputOf = (runId: string, gate?: string): object => ({
+  threadId: "t1",
+  runId,
+  messages: [user(`u-${runId}`)],
+  forwardedProps: gate === undefined ? {} : { gate },
+});
 
 test(
   "Multi-instance, queue. What waits on B begins when the run of A has ended, although B is gone by then, and C shows it.",
