@@ -282,7 +282,11 @@ test("a list shows what is one's own and what one is a member of; a role for the
 });
 
 /** Follows a thread. Resolves once the first event is there; `rest` when the server has ended the stream. */
-async function watching(who: Who, threadId: string, at: Served = server): Promise<{ rest: Promise<readonly string[]> }> {
+async function watching(
+  who: Who,
+  threadId: string,
+  at: Served = server,
+): Promise<{ rest: Promise<readonly string[]> }> {
   const headers = { ...tokenOf(who), accept: "text/event-stream" };
   const frames = framesOf(await fetch(`${at.url}/threads/${threadId}/events`, { headers }));
   const types = [(await frames.next()).value?.event.type ?? "nothing"];
@@ -316,9 +320,11 @@ describe("while somebody watches", () => {
     expect(await other.rest).not.toContain("RUN_FINISHED");
     const again = await watching("writer", "t2");
     release();
-    await expect.poll(async () => (await call("alice", "GET", "/threads/t2/runs/r1")).json()).toMatchObject({
-      status: "finished",
-    });
+    await expect
+      .poll(async () => (await call("alice", "GET", "/threads/t2/runs/r1")).json())
+      .toMatchObject({
+        status: "finished",
+      });
     await call("alice", "DELETE", "/threads/t2");
     expect(await again.rest).toContain("RUN_FINISHED");
   });
