@@ -66,7 +66,8 @@ export class MergeQueue {
       .catch(() => undefined)
       .finally(() => {
         this.#merging = undefined;
-        this.#rest();
+        // A pause goes on until the next append.
+        if (this.#appending === 0) this.#next();
       });
   }
 }
