@@ -31,6 +31,17 @@ function slowMerge(): {
   };
 }
 
+/** Resolves when a queue that was told of a run later has merged it: so long is a pause. */
+async function pauseOfAnother(): Promise<void> {
+  const { merge, next, end } = slowMerge();
+  const queue = new MergeQueue(merge);
+  const merged = next();
+  queue.tell(refOf(1), MERGE_EVERY);
+  await merged;
+  end();
+  await queue.close();
+}
+
 describe("merging beside appends", () => {
   test("waits until no append is under way, and merges one run at a time, each once", async () => {
     const { merge, begun, next, end } = slowMerge();
@@ -42,11 +53,13 @@ describe("merging beside appends", () => {
     queue.tell(refOf(1), MERGE_EVERY + 1);
     queue.tell(refOf(3), MERGE_EVERY - 1);
     const first = next();
+    await pauseOfAnother();
+    expect(begun).toEqual([]);
     append.resolve();
     await appending;
-    expect(begun).toEqual([]);
     expect(await first).toBe(1);
     const second = next();
+    await pauseOfAnother();
     expect(begun).toEqual([1]);
     end();
     expect(await second).toBe(2);
