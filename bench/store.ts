@@ -1,40 +1,28 @@
 /**
- * The rows of DESIGN 12 and issue 4 on the log: appends against bare drivers that insert the same blobs in as many
- * transactions, restoring from snapshots against folding the raw log, and what a slow stream of tokens costs on disk.
+ * The rows of DESIGN 12 and issue 4 on the log: appends, restoring from snapshots against folding the raw log, and what a
+ * slow stream of tokens costs on disk.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { Pool } from "pg";
 import type { Event } from "heddle/protocol";
 import { Committer, endOf, foldBranch, readAll, settleRun } from "heddle/store";
-import type { Batch, Lease, RunKey, Store } from "heddle/store";
-import { postgresStore } from "heddle/store/postgres";
+import type { RunKey, Store } from "heddle/store";
 import { sqliteStore } from "heddle/store/sqlite";
 import { createPreludeState, prelude, stepPrelude } from "heddle/stream";
 import { realPostgres } from "../test/real-postgres.ts";
-import { cutEvents, packRow } from "../src/store/sql/segment.ts";
 import { comparePerUnit, figure } from "./compare.ts";
 import type { Effort, Row } from "./compare.ts";
-
-const TENANT = "bench";
-const LEASE_MS = 3_600_000;
-
-/** Events in a batch. */
-const EVENTS = 50;
-/** Transactions that are timed together. */
-const TRANSACTIONS = 20;
+import { appendRows } from "./store-appends.ts";
+import { TENANT, claim, delta, started } from "./store-runs.ts";
 
 export async function storeRows(effort: Effort): Promise<readonly Row[]> {
   const folder = mkdtempSync(join(tmpdir(), "heddle-bench-"));
   const postgres = await realPostgres();
   try {
     return [
-      await appendsOnSqlite(folder, 1, effort),
-      await appendsOnSqlite(folder, 32, effort),
-      await appendsOnPostgres(postgres.url, 1, effort),
-      await appendsOnPostgres(postgres.url, 32, effort),
+      ...(await appendRows(folder, postgres.url, effort)),
       ...(await restores(folder, effort)),
       ...(await slowTokens(folder)),
       await manyRuns(folder, effort),
@@ -43,187 +31,6 @@ export async function storeRows(effort: Effort): Promise<readonly Row[]> {
     await postgres.stop();
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** Numbers that look random and are the same on every run. */
-function* numbers(seed = 1): Generator<number, never, undefined> {
-  for (let state = seed; ;) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    yield state / 2 ** 32;
-  }
-}
-
-const random = numbers();
-const SYLLABLES = ["ta", "lo", "mi", "ren", "sha", "ku", "ver", "on", "ist", "el", "dra", "po"];
-const VOCABULARY = Array.from({ length: 2000 }, () =>
-  Array.from(
-    { length: 1 + Math.floor(random.next().value * 3) },
-    () => SYLLABLES[Math.floor(random.next().value * 12)],
-  ).join(""),
-);
-
-/** Words as uneven as those of a language: a few come often, most seldom. */
-const TEXT = Array.from({ length: 20_000 }, () => ` ${VOCABULARY[Math.floor(2000 * random.next().value ** 3)]}`);
-const words = (from: number, count: number): string =>
-  Array.from({ length: count }, (_, index) => TEXT[(from + index) % TEXT.length]).join("");
-
-const delta = (messageId: string, index: number, wordsEach = 1): Event => ({
-  type: "TEXT_MESSAGE_CONTENT",
-  messageId,
-  delta: words(index * wordsEach, wordsEach),
-  timestamp: 1_790_000_000_000 + index * 20 + ((index * 7) % 5),
-});
-
-const started = (key: RunKey): Event => ({
-  type: "RUN_STARTED",
-  threadId: key.threadId,
-  runId: key.runId,
-  timestamp: 1,
-});
-
-async function claim(store: Store, key: RunKey, parentRunId?: string): Promise<Lease> {
-  const claimed = await store.claim({
-    ...key,
-    agent: "bench",
-    leaseMs: LEASE_MS,
-    events: [JSON.stringify(started(key))],
-    ...(parentRunId !== undefined && { parentRunId, kind: "continue" }),
-  });
-  if (claimed.type !== "claimed") throw new Error(`The run was not claimed: ${claimed.type}.`);
-  return claimed.lease;
-}
-
-/** The same batches again and again, under numbers that go on. */
-class Appending {
-  readonly #store: Store;
-  readonly #leases: Lease[] = [];
-  readonly events: readonly (readonly [string, ...string[]])[];
-  #number = 1;
-
-  constructor(store: Store, runs: number) {
-    this.#store = store;
-    this.events = Array.from({ length: runs }, (_, run) => {
-      const texts = Array.from({ length: EVENTS }, (__, index) =>
-        JSON.stringify(delta(`msg_${run}`, run * EVENTS + index)),
-      );
-      return [texts[0] ?? "", ...texts.slice(1)] as const;
-    });
-  }
-
-  async open(): Promise<void> {
-    for (let run = 0; run < this.events.length; run++) {
-      this.#leases.push(await claim(this.#store, { tenant: TENANT, threadId: `append-${run}`, runId: "r" }));
-    }
-  }
-
-  async append(): Promise<void> {
-    const number = this.#number++;
-    const batches = this.#leases.map((lease, run): Batch => ({ lease, number, events: this.events[run] ?? [""] }));
-    const answers = await this.#store.append(batches);
-    if (answers.some(({ type }) => type !== "committed")) throw new Error("A batch was refused.");
-  }
-}
-
-async function times(count: number, work: () => unknown): Promise<void> {
-  for (let done = 0; done < count; done++) await work();
-}
-
-async function appendsOnSqlite(folder: string, runs: number, effort: Effort): Promise<Row> {
-  const store = sqliteStore(join(folder, `append-${runs}.db`));
-  const appending = new Appending(store, runs);
-  await appending.open();
-  const blobs = appending.events.flatMap((events) =>
-    cutEvents(events).map(({ text, loose }) => Buffer.from(packRow(Buffer.from(text), loose).data)),
-  );
-  const bare = new DatabaseSync(join(folder, `bare-${runs}.db`));
-  bare.exec(
-    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE blobs (a INTEGER, b INTEGER, data BLOB)",
-  );
-  const insert = bare.prepare("INSERT INTO blobs VALUES (?, ?, ?)");
-  const commitMs: number[] = [];
-  const row = await comparePerUnit(
-    {
-      what: `SQLite: append, ${runs} × ${EVENTS} events a commit`,
-      peer: "bare node:sqlite, equal blobs",
-      kind: "faster",
-      target: 0.6,
-    },
-    {
-      units: TRANSACTIONS,
-      work: () =>
-        times(TRANSACTIONS, async () => {
-          const before = performance.now();
-          await appending.append();
-          commitMs.push(performance.now() - before);
-        }),
-    },
-    {
-      units: TRANSACTIONS,
-      work: () =>
-        times(TRANSACTIONS, () => {
-          bare.exec("BEGIN");
-          blobs.forEach((data, index) => insert.run(index, 1, data));
-          bare.exec("COMMIT");
-        }),
-    },
-    { ...effort, sliceMs: effort.sliceMs * 5 },
-  );
-  tellCommits("SQLite", runs, commitMs);
-  bare.close();
-  await store.close();
-  return row;
-}
-
-async function appendsOnPostgres(url: string, runs: number, effort: Effort): Promise<Row> {
-  const store = postgresStore(url, { schema: `bench_${runs}` });
-  const appending = new Appending(store, runs);
-  await appending.open();
-  const blobs = appending.events.flatMap((events) =>
-    cutEvents(events).map(({ text, loose }) => Buffer.from(packRow(Buffer.from(text), loose).data)),
-  );
-  const pool = new Pool({ connectionString: url });
-  await pool.query(
-    `CREATE TABLE bare_${runs} (a bigint, b bigint, data bytea); ALTER TABLE bare_${runs} ALTER data SET STORAGE EXTERNAL`,
-  );
-  const places = blobs.map((_, index) => `(${index}, 1, $${index + 1})`).join(", ");
-  const commitMs: number[] = [];
-  const row = await comparePerUnit(
-    {
-      what: `PostgreSQL: append, ${runs} × ${EVENTS} events a commit`,
-      peer: "bare pg, equal blobs, one insert",
-      kind: "faster",
-      target: 0.6,
-    },
-    {
-      units: TRANSACTIONS,
-      work: () =>
-        times(TRANSACTIONS, async () => {
-          const before = performance.now();
-          await appending.append();
-          commitMs.push(performance.now() - before);
-        }),
-    },
-    {
-      units: TRANSACTIONS,
-      work: () =>
-        times(TRANSACTIONS, () =>
-          pool.query({ name: "bare", text: `INSERT INTO bare_${runs} VALUES ${places}`, values: blobs }),
-        ),
-    },
-    { ...effort, sliceMs: effort.sliceMs * 5 },
-  );
-  tellCommits("PostgreSQL", runs, commitMs);
-  await pool.end();
-  await store.close();
-  return row;
-}
-
-function tellCommits(engine: string, runs: number, commitMs: number[]): void {
-  commitMs.sort((a, b) => a - b);
-  const at = (part: number): string => (commitMs[Math.floor((commitMs.length - 1) * part)] ?? NaN).toFixed(1);
-  console.log(
-    `${engine}: ${commitMs.length} commits of ${runs * EVENTS} events, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`,
-  );
 }
 
 /** A thread of runs that each answer with so many words, in deltas of so many. */

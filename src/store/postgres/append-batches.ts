@@ -6,7 +6,7 @@
  */
 import type { Appended, Batch } from "../index.ts";
 import { packBatches } from "../sql/packed-batches.ts";
-import { packRow } from "../sql/segment.ts";
+import { CODECS, packRow } from "../sql/segment.ts";
 import { refusal } from "../sql/sql-append.ts";
 import type { AppendedRow } from "../sql/sql-append.ts";
 import { readRef } from "../sql/sql-rows.ts";
@@ -84,25 +84,29 @@ function columnsOf(batches: readonly Batch[]): Parameters<PostgresSql["query"]>[
     });
   });
   return [
-    runs.map(({ ref }) => ref.tenant),
-    runs.map(({ ref }) => ref.thread),
-    runs.map(({ ref }) => ref.run),
-    runs.map(({ fence }) => fence),
-    runs.map(({ number }) => number),
-    runs.map(({ count }) => count),
-    runs.map(({ leaseMs }) => leaseMs),
-    runs.map((batch) => batch.segments.filter(({ loose }) => loose).length),
+    list(runs, ({ ref }) => ref.tenant),
+    list(runs, ({ ref }) => ref.thread),
+    list(runs, ({ ref }) => ref.run),
+    list(runs, ({ fence }) => fence),
+    list(runs, ({ number }) => number),
+    list(runs, ({ count }) => count),
+    list(runs, ({ leaseMs }) => leaseMs),
+    list(runs, (batch) => batch.segments.filter(({ loose }) => loose).length),
     runs.map(({ end }) => (end === undefined ? null : JSON.stringify(end))),
-    Buffer.concat(datas),
-    segments.map(({ ord }) => ord),
-    segments.map(({ first }) => first),
-    segments.map(({ last }) => last),
-    segments.map(({ loose }) => loose),
-    segments.map(({ codec }) => codec),
-    segments.map(({ from }) => from),
-    segments.map((each) => each.length),
+    // Rows that stayed as they were still lie one behind the other.
+    segments.every(({ codec }) => codec === CODECS.plain) ? bytes : Buffer.concat(datas, length),
+    list(segments, ({ ord }) => ord),
+    list(segments, ({ first }) => first),
+    list(segments, ({ last }) => last),
+    list(segments, ({ loose }) => loose),
+    list(segments, ({ codec }) => codec),
+    list(segments, ({ from }) => from),
+    list(segments, (each) => each.length),
   ];
 }
+
+/** Numbers as PostgreSQL writes an array: `pg` would ask of every one what it is. */
+const list = <T>(items: readonly T[], number: (item: T) => number): string => `{${items.map(number).join(",")}}`;
 
 function accepted({ lease, events }: Batch, row: Row): AppendedRow {
   const lastSeq = numberIn(row, "last_seq");

@@ -178,9 +178,18 @@ export class Hints {
   }
 }
 
+/** Names by whoever keeps saying them: a lease names its thread with every commit. */
+const names = new WeakMap<ThreadKey, string>();
+
 /** A name for a thread that tells nothing about it. */
-const nameOf = ({ tenant, threadId }: ThreadKey): string =>
-  createHash("sha256")
+function nameOf(key: ThreadKey): string {
+  const known = names.get(key);
+  if (known !== undefined) return known;
+  const { tenant, threadId } = key;
+  const name = createHash("sha256")
     .update(JSON.stringify([tenant, threadId]))
     .digest("base64url")
     .slice(0, 11);
+  names.set(key, name);
+  return name;
+}

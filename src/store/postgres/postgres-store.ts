@@ -9,10 +9,10 @@ import type { ClientConfig } from "pg";
 import { HeddleError } from "../../protocol/index.ts";
 import type { Batch, Store, ThreadKey } from "../index.ts";
 import type { AppendedRow } from "../sql/sql-append.ts";
+import { MergeQueue } from "../sql/merge-queue.ts";
 import { SqlReads } from "../sql/sql-reads.ts";
 import type { Reads } from "../sql/sql-reads.ts";
-import type { RunRef } from "../sql/sql-rows.ts";
-import { MERGE_EVERY, importThread, mergeRun, saveSnapshot, settle, trimThread, trimmable } from "../sql/sql-settle.ts";
+import { importThread, mergeRun, saveSnapshot, settle, trimThread, trimmable } from "../sql/sql-settle.ts";
 import { enqueue, unqueue } from "../sql/sql-queue.ts";
 import { setMember } from "../sql/sql-members.ts";
 import { saveTicket, takeTicket } from "../sql/sql-tickets.ts";
@@ -82,7 +82,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
       return rows.map(({ appended, ref, loose }, index) => {
         const batch = batches[index];
         if (appended.type === "committed" && batch !== undefined) base.committed(batch.lease);
-        if (loose >= MERGE_EVERY) base.mergeSoon(ref);
+        base.merges.tell(ref, loose);
         return appended;
       });
     },
@@ -146,13 +146,13 @@ class PostgresBase {
   readonly watchers = new ThreadWatchers();
   readonly sql: PostgresSql;
   readonly reads: SqlReads;
+  readonly merges: MergeQueue;
   hints: Hints | undefined;
   readonly #pool: Pool;
   readonly #prepare: boolean;
   readonly #timeoutMs: number;
   readonly #begin: string;
   readonly #underWay = new Set<Promise<void>>();
-  readonly #merging = new Map<string, Promise<void>>();
   #opening: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -168,6 +168,7 @@ class PostgresBase {
     this.#pool.on("error", () => undefined);
     this.sql = new PostgresSql(this.#pool, prepare);
     this.reads = new SqlReads(this.sql, dialect);
+    this.merges = new MergeQueue((ref) => this.#within((sql) => mergeRun(sql, dialect, ref)));
   }
 
   connectionTo(url: string): ClientConfig {
@@ -206,7 +207,7 @@ class PostgresBase {
     await this.#opening?.catch(() => undefined);
     await Promise.all(this.#underWay);
     await this.hints?.close();
-    await Promise.all(this.#merging.values());
+    await this.merges.close();
     await this.#pool.end();
   }
 
@@ -278,7 +279,7 @@ class PostgresBase {
 
   /** One statement is a transaction by itself. Two batches of one run need one each, and so a transaction around them. */
   append(batches: readonly Batch[]): Promise<readonly AppendedRow[]> {
-    return this.tracked(() => this.#append(batches));
+    return this.tracked(() => this.merges.during(() => this.#append(batches)));
   }
 
   async #append(batches: readonly Batch[]): Promise<readonly AppendedRow[]> {
@@ -297,16 +298,6 @@ class PostgresBase {
   committed(key: ThreadKey): void {
     this.watchers.call(key);
     this.hints?.tell(key);
-  }
-
-  /** Merges the loose rows of a run beside everything else. What fails is done with the next one. */
-  mergeSoon(ref: RunRef): void {
-    const name = `${ref.tenant}.${ref.thread}.${ref.run}`;
-    if (this.#merging.has(name)) return;
-    const merging = this.#within((sql) => mergeRun(sql, this.dialect, ref))
-      .catch(() => undefined)
-      .finally(() => this.#merging.delete(name));
-    this.#merging.set(name, merging);
   }
 
   async notify(payload: string): Promise<void> {

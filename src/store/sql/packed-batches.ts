@@ -3,7 +3,7 @@
  * of small strings cross to a thread or a socket as one value.
  */
 import type { Batch, RunEnd } from "../index.ts";
-import { cutEvents } from "./segment.ts";
+import { CHECKSUM_BYTES, cutEvents } from "./segment.ts";
 import { readRef } from "./sql-rows.ts";
 import type { RunRef } from "./sql-rows.ts";
 
@@ -13,7 +13,7 @@ export interface PackedSegment {
   readonly count: number;
   /** Whether it should be merged with its neighbours later. */
   readonly loose: boolean;
-  /** Where its bytes begin. */
+  /** Where its bytes begin, with room for their checksum. */
   readonly start: number;
   /** Where they end. */
   readonly end: number;
@@ -41,22 +41,21 @@ export interface PackedBatch {
 export interface PackedBatches {
   /** The batches, in order. */
   readonly batches: readonly PackedBatch[];
-  /** UTF-8 text of all segments, one behind the other. */
+  /** UTF-8 text of all segments, one behind the other, with room for a checksum in front of each. */
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
 /** Packs batches. */
 export function packBatches(batches: readonly Batch[]): PackedBatches {
   const texts: string[] = [];
-  const lengths: number[] = [];
+  const starts: number[] = [];
   let length = 0;
   const packed = batches.map(({ lease, number, events, end }): PackedBatch => {
     const segments = cutEvents(events).map(({ text, count, loose }): PackedSegment => {
       const start = length;
-      const bytes = Buffer.byteLength(text);
+      length += CHECKSUM_BYTES + Buffer.byteLength(text);
       texts.push(text);
-      lengths.push(bytes);
-      length += bytes;
+      starts.push(start);
       return { count, loose, start, end: length };
     });
     const { fence, leaseMs } = lease;
@@ -64,9 +63,6 @@ export function packBatches(batches: readonly Batch[]): PackedBatches {
   });
   // Not from the pool: these bytes are given away.
   const buffer = Buffer.from(new ArrayBuffer(length));
-  texts.reduce((at, text, index) => {
-    buffer.write(text, at);
-    return at + (lengths[index] ?? 0);
-  }, 0);
+  texts.forEach((text, index) => buffer.write(text, (starts[index] ?? 0) + CHECKSUM_BYTES));
   return { batches: packed, bytes: buffer };
 }

@@ -38,7 +38,7 @@ const LOOSE_CHARS = 1 << 14;
 const COMPRESS_FROM_BYTES = 1 << 10;
 
 /** Length of the checksum in front. */
-const CHECKSUM_BYTES = 4;
+export const CHECKSUM_BYTES = 4;
 
 /** Packing in passing: events repeat themselves at once, so a small window finds it all, and costs half the time. */
 const QUICKLY = { level: constants.Z_BEST_SPEED, windowBits: 12, memLevel: 4 } as const;
@@ -46,9 +46,17 @@ const QUICKLY = { level: constants.Z_BEST_SPEED, windowBits: 12, memLevel: 4 } a
 /** Packs a text. */
 export const pack = (text: string): Packed => packBytes(Buffer.from(text), {});
 
-/** Packs the bytes of a row on the hot path: quickly, and not at all where the row is merged later anyway. */
-export const packRow = (bytes: Uint8Array, loose: boolean): Packed =>
-  loose ? sealed(CODECS.plain, bytes) : packBytes(bytes, QUICKLY);
+/**
+ * Packs the bytes of a row on the hot path: quickly, and not at all where the row is merged later anyway. They come with
+ * room for the checksum in front, so that a row which stays as it is need not be copied.
+ */
+export function packRow(room: Uint8Array, loose: boolean): Packed {
+  const bytes = room.subarray(CHECKSUM_BYTES);
+  if (!loose && bytes.length >= COMPRESS_FROM_BYTES) return sealed(CODECS.deflate, deflateRawSync(bytes, QUICKLY));
+  const data = Buffer.from(room.buffer, room.byteOffset, room.byteLength);
+  data.writeUInt32LE(crc32(bytes));
+  return { codec: CODECS.plain, data };
+}
 
 function packBytes(bytes: Uint8Array, options: ZlibOptions): Packed {
   if (bytes.length < COMPRESS_FROM_BYTES) return sealed(CODECS.plain, bytes);

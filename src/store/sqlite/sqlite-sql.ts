@@ -45,6 +45,11 @@ export class SqliteSql implements Sql {
     });
   }
 
+  /** Runs one prepared statement within the call, and returns its first row. Its places are `?`, in the order of the values. */
+  first(statement: string, values: readonly SqlValue[]): Row | undefined {
+    return this.#guard(() => this.#prepared(statement).prepared.get(...values));
+  }
+
   #prepared(statement: string): Prepared {
     const known = this.#statements.get(statement);
     if (known !== undefined) return known;

@@ -8,6 +8,7 @@
 import { existsSync } from "node:fs";
 import { HeddleError } from "../../protocol/index.ts";
 import type { Appended, Store } from "../index.ts";
+import { MERGE_AT_LAST } from "../sql/merge-queue.ts";
 import type { PackedBatches } from "../sql/packed-batches.ts";
 import type { AppendedRow } from "../sql/sql-append.ts";
 import { MERGE_EVERY, importThread, mergeRun, saveSnapshot, settle, trimThread, trimmable } from "../sql/sql-settle.ts";
@@ -57,8 +58,11 @@ export interface Writing extends Pick<Store, Exclude<(typeof WRITING)[number], "
   append(packed: PackedBatches): Promise<readonly Appended[]>;
 }
 
-/** A run with so many loose rows is not left to a pause. */
-const MERGE_AT_LAST = 16 * MERGE_EVERY;
+/**
+ * Pages in the WAL before they are written to the database itself, 16 MiB of them. Live runs change the same few pages
+ * with every commit; in a longer WAL each of those is written back once and not for every few commits.
+ */
+const CHECKPOINT_PAGES = 4096;
 
 /** Marks a database as ours: "Hedl". */
 export const APPLICATION_ID = 0x48_65_64_6c;
@@ -108,7 +112,8 @@ function takeLock(file: string): SqliteSql {
 async function prepareDatabase(sql: SqliteSql, file: string): Promise<void> {
   checkVersion(sql, file);
   sql.exec(
-    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = OFF",
+    `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = OFF;
+     PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
   );
   for (let version = sql.number("PRAGMA user_version"); version < MIGRATIONS.length; version++) {
     await sql.transaction(async () => {
@@ -146,9 +151,7 @@ function writerOn(sql: SqliteSql, lock: SqliteSql): SqliteWriter {
   };
   return {
     claim: within(claim),
-    append: within(async (on, dialect, packed: PackedBatches) =>
-      (await appendPacked(on, dialect, packed)).map((row) => remember(row)),
-    ),
+    append: (packed) => sql.transaction(async () => (await appendPacked(sql, packed)).map((row) => remember(row))),
     heartbeat: within(heartbeat),
     takeOver: within(takeOver),
     requestStop: within(requestStop),

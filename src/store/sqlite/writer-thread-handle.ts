@@ -11,6 +11,7 @@ export class WriterThread {
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
   #worker: Worker | undefined;
   #nextId = 1;
+  #closing: Promise<void> | undefined;
 
   constructor(options: SqliteWriterOptions) {
     this.#options = options;
@@ -43,8 +44,13 @@ export class WriterThread {
     return this.#send(method, args);
   }
 
-  /** Finishes what is under way, and lets go of the file. */
-  async close(): Promise<void> {
+  /** Finishes what is under way, and lets go of the file. Whoever asks meanwhile waits along. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     if (this.#worker === undefined) return;
     await this.#send("close", []);
     await this.#worker?.terminate();

@@ -1,6 +1,7 @@
 /** The thread in which the writer of a SQLite file works: one request after the other, tidying up in between. */
 import { parentPort, workerData } from "node:worker_threads";
 import { HeddleError } from "../../protocol/index.ts";
+import { PAUSE_MS } from "../sql/merge-queue.ts";
 import { openSqliteWriter } from "./sqlite-writer.ts";
 import type { SqliteWriter } from "./sqlite-writer.ts";
 import type { FromThread, ToThread } from "./writer-messages.ts";
@@ -11,8 +12,7 @@ const inbox: ToThread[] = [];
 let working = false;
 let writer: SqliteWriter | undefined;
 
-/** Tidying waits for a pause of so long, so that it holds up nobody, unless too much has gathered. */
-const PAUSE_MS = 5;
+/** Tidying waits for a pause, so that it holds up nobody, unless too much has gathered. */
 let pause: NodeJS.Timeout | undefined;
 
 port.on("message", (message: ToThread) => {

@@ -165,7 +165,7 @@ export const ackCases = [
 
   contractCase("STORE-ACK-1: a closed store fails with `store-closed`, and can be closed again", async ({ store }) => {
     await begin(store, THREAD, "r1");
-    await store.close();
+    await Promise.all([store.close(), store.close()]);
     await store.close();
     for (const [name, call] of calls(store)) await checkRejected(call(), "store-closed", `${name} of a closed store`);
   }),
