@@ -19,6 +19,9 @@ export const MAX_CHUNK_BYTES = 64 * 1024;
 /** What a frame adds to the JSON of its event, about. */
 const FRAME_BYTES = 48;
 
+/** From so many characters on the JSON of an event is long. */
+const LONG_CHARS = 16 * 1024;
+
 /** Successive events of one log. Nothing about it changes. */
 export class Chunk {
   /** Id of the log. */
@@ -91,7 +94,7 @@ export class Chunk {
       const cursor = formatCursor(this.logId, event.seq);
       const seen = shown(event, show);
       hidden = seen === undefined ? cursor : undefined;
-      if (seen !== undefined) frames.add(encoding.encode(seen, cursor));
+      if (seen !== undefined) frames.addEvent(encoding, seen, cursor);
     }
     // What follows a hidden event moves the cursor past it; where nothing does, this has to.
     if (hidden !== undefined) frames.add(encoding.moveCursor?.(hidden) ?? "");
@@ -111,6 +114,16 @@ export class FrameWriter {
       this.#flush();
       this.#pieces.push(frame);
     }
+  }
+
+  /** Adds the frame of an event. A long one is not put together as text first: that would be written twice. */
+  addEvent(encoding: Encoding, event: StoredEvent, cursor: string): void {
+    const around = event.json.length < LONG_CHARS ? undefined : encoding.around?.(cursor);
+    if (around === undefined) return this.add(encoding.encode(event, cursor));
+    const [before, behind] = around;
+    this.add(before);
+    this.add(Buffer.from(event.json));
+    this.add(behind);
   }
 
   /** All frames so far. */
@@ -162,7 +175,9 @@ function endsOf(events: readonly StoredEvent[]): ReadonlySet<string> {
 
 /** Looks for the word before it reads the event: most events are no terminal ones. */
 function isTerminal({ json }: StoredEvent): boolean {
-  if (isDelta(json) || (!json.includes('"RUN_FINISHED"') && !json.includes('"RUN_ERROR"'))) return false;
+  // A start may hold a whole history: its beginning tells enough.
+  if (isDelta(json) || json.startsWith('{"type":"RUN_STARTED",')) return false;
+  if (!json.includes('"RUN_FINISHED"') && !json.includes('"RUN_ERROR"')) return false;
   const { type }: { readonly type?: unknown } = JSON.parse(json);
   return type === "RUN_FINISHED" || type === "RUN_ERROR";
 }

@@ -151,14 +151,14 @@ export class Executor {
   execute(
     draft: Draft,
     { lease, thread }: Claimed,
-    opening: readonly string[],
     state: PreludeState,
     begun: Begun,
   ): void {
     const { committer, errands, hubs, store } = this.#parts;
     const { key, stop, cancelOnLeave } = draft;
-    const hub = hubs.write({ ...thread, tail: thread.tail - opening.length });
-    hub.push(thread.tail - opening.length + 1, key.runId, opening);
+    const before = thread.tail - begun.jsons.length;
+    const hub = hubs.write({ ...thread, tail: before });
+    hub.push(before + 1, key.runId, begun.jsons);
     const watched = this.#stops.watch(key);
     const listener: RunListener = {
       committed: (firstSeq, jsons) => {
@@ -182,6 +182,8 @@ export class Executor {
       // Whoever asked for the run is answered first: the agent would be in the way.
       await nextTurn();
       await pump(writer, events, (error) => this.report(error, draft), limits);
+      // And who watches hears of the end before anything is made of it.
+      await nextTurn();
       const written = writer.written();
       // From here on the state is for whoever goes on with the branch.
       if (written !== undefined) folds.keep(key, hub.logId, written.snapshot.seq, writer.state);

@@ -117,7 +117,7 @@ async function encoded(opening: Opening, logId: string, encoding: Encoding, show
   const seen = await shownOpening(opening, show);
   const frames = new FrameWriter();
   for (const [index, event] of seen.entries()) {
-    frames.add(encoding.encode(event, index === seen.length - 1 ? formatCursor(logId, seq) : ""));
+    frames.addEvent(encoding, event, index === seen.length - 1 ? formatCursor(logId, seq) : "");
   }
   return frames.bytes();
 }

@@ -232,7 +232,7 @@ export class Runs {
     // Before the agent says more: the state is the writer's from here on.
     const { tail } = claim.thread;
     const opening = plan.differs ? startingAt(key.runId, tail, plan.state, posted.messages) : undefined;
-    this.#executor.execute(draft, claim, jsons, plan.state, { events: beginning, lastSeq: tail, stateBefore });
+    this.#executor.execute(draft, claim, plan.state, { events: beginning, jsons, lastSeq: tail, stateBefore });
     return { joined: false, queued: undefined, opening, runId: key.runId, warnings: plan.warnings };
   }
 
