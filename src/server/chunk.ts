@@ -118,11 +118,15 @@ export class FrameWriter {
 
   /** Adds the frame of an event. A long one is not put together as text first: that would be written twice. */
   addEvent(encoding: Encoding, event: StoredEvent, cursor: string): void {
-    const around = event.json.length < LONG_CHARS ? undefined : encoding.around?.(cursor);
-    if (around === undefined) return this.add(encoding.encode(event, cursor));
-    const [before, behind] = around;
+    if (event.json.length < LONG_CHARS || encoding.around === undefined) this.add(encoding.encode(event, cursor));
+    else this.addText(encoding, [Buffer.from(event.json)], cursor);
+  }
+
+  /** Adds the frame of an event whose JSON is bytes already, in parts. Only in a form that writes JSON as it is. */
+  addText({ around }: Encoding, parts: readonly Uint8Array[], cursor: string): void {
+    const [before = "", behind = ""] = around?.(cursor) ?? [];
     this.add(before);
-    this.add(Buffer.from(event.json));
+    for (const part of parts) this.add(part);
     this.add(behind);
   }
 

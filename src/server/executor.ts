@@ -148,12 +148,7 @@ export class Executor {
   }
 
   /** Executes a run that was claimed, on the fold of its branch, which is the run's from here on. */
-  execute(
-    draft: Draft,
-    { lease, thread }: Claimed,
-    state: PreludeState,
-    begun: Begun,
-  ): void {
+  execute(draft: Draft, { lease, thread }: Claimed, state: PreludeState, begun: Begun): void {
     const { committer, errands, hubs, store } = this.#parts;
     const { key, stop, cancelOnLeave } = draft;
     const before = thread.tail - begun.jsons.length;
@@ -182,12 +177,14 @@ export class Executor {
       // Whoever asked for the run is answered first: the agent would be in the way.
       await nextTurn();
       await pump(writer, events, (error) => this.report(error, draft), limits);
-      // And who watches hears of the end before anything is made of it.
-      await nextTurn();
       const written = writer.written();
       // From here on the state is for whoever goes on with the branch.
       if (written !== undefined) folds.keep(key, hub.logId, written.snapshot.seq, writer.state);
-      errands.run(() => settleRun(store, key, written));
+      errands.run(async () => {
+        // And so is whoever watches, with the end.
+        await nextTurn();
+        await settleRun(store, key, written);
+      });
     } catch (error) {
       this.report(error, draft);
       // Who has the run now ends it. Where nobody has, we do if we can; else it is for whoever finds the lease expired.

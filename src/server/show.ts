@@ -65,12 +65,15 @@ export const PLAIN: Show = showOf();
 
 /** An event as it is shown; undefined where it is hidden. */
 export function shown(event: StoredEvent, show: Show): StoredEvent | undefined {
-  if (show.current && !show.names && !mayChange(event, show)) return event;
+  if (isShownAsIs(event.json, show)) return event;
   const original: Event = JSON.parse(event.json);
   const value = shownValue(original, event.runId, show);
   if (value === original) return event;
   return value === undefined ? undefined : { ...event, json: JSON.stringify(value) };
 }
+
+/** Whether an event with this text, or with this in its text, is certainly shown as it is. */
+export const isShownAsIs = (json: string, show: Show): boolean => show.current && !show.names && !mayChange(json, show);
 
 /** The same for an event that is no text yet: itself where nothing of it changes. */
 export function shownValue(original: Event, runId: string, show: Show): unknown {
@@ -84,7 +87,7 @@ export function shownValue(original: Event, runId: string, show: Show): unknown 
 const HIDDEN_WORDS = ['"RAW"', '"rawEvent"', '"role":"system"', '"role":"developer"', INSTRUCTION_MARK] as const;
 
 /** Looks for the words before anything is read: hardly an event has them. */
-function mayChange({ json }: StoredEvent, { raw, peer, alias }: Show): boolean {
+function mayChange(json: string, { raw, peer, alias }: Show): boolean {
   if (isDelta(json)) return !raw && (json.includes('"rawEvent"') || json.includes(INSTRUCTION_MARK));
   if (alias !== undefined && json.includes('"runId"')) return true;
   if (!raw && HIDDEN_WORDS.some((word) => json.includes(word))) return true;

@@ -59,7 +59,11 @@ export class RunCompaction {
     this.#compaction = undefined;
     return compacted?.events.map((event, index) => {
       const [first, last] = compacted.ranges[index] ?? [0, 0];
-      return { firstSeq: this.#seqs[first] ?? 0, lastSeq: this.#seqs[last] ?? 0, json: this.#jsons.get(event) ?? JSON.stringify(event) };
+      return {
+        firstSeq: this.#seqs[first] ?? 0,
+        lastSeq: this.#seqs[last] ?? 0,
+        json: this.#jsons.get(event) ?? JSON.stringify(event),
+      };
     });
   }
 }
