@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Event, Message } from "../src/protocol/index.ts";
 import { decodeSse, parseEvent } from "../src/protocol/index.ts";
 import { SSE } from "../src/server/index.ts";
@@ -97,28 +97,26 @@ async function onTheWire(heddle: Heddle, held: readonly string[], options: Conne
 const snapshotsIn = (events: readonly Event[]): readonly (readonly Message[])[] =>
   events.flatMap((event) => (event.type === "MESSAGES_SNAPSHOT" ? [event.messages] : []));
 
-test.each([{}, { raw: true }] satisfies ConnectOptions[])("text and events say the same: %o", async (options) => {
-  for (const heddle of [plain, hiding]) {
-    for (const [name, held] of HELD) {
-      expect(await onTheWire(heddle, held, options), name).toEqual(await asEvents(heddle, held, options));
-    }
-    const snapshot = await heddle.store.snapshot(RUN);
-    expect(snapshot && keptText(snapshot)).toContainEqual(expect.objectContaining({ messages: expect.anything() }));
-  }
-});
+describe.each(HELD)("who holds %s", (_, held, isForgotten) => {
+  test.each([{}, { raw: true }] satisfies ConnectOptions[])("gets as text what the events say: %o", async (options) => {
+    expect(await onTheWire(plain, held, options)).toEqual(await asEvents(plain, held, options));
+    expect(await onTheWire(hiding, held, options)).toEqual(await asEvents(hiding, held, options));
+  });
 
-test("and that is what was said, in order, whatever is held", async () => {
-  for (const [name, held, isForgotten] of HELD) {
+  test("gets what was said, in order", async () => {
     const told = snapshotsIn(await onTheWire(plain, held, {}));
-    expect(told.at(-1)?.slice(0, -1), name).toEqual(JSON.parse(JSON.stringify(PLAIN)));
-    expect(told.at(-1)?.at(-1), name).toMatchObject({ id: "answer", content: "done" });
-    expect(told.length, name).toBe(isForgotten ? 2 : 1);
-  }
+    expect(told.at(-1)?.slice(0, -1)).toEqual(JSON.parse(JSON.stringify(PLAIN)));
+    expect(told.at(-1)?.at(-1)).toMatchObject({ id: "answer", content: "done" });
+    expect(told.length).toBe(isForgotten ? 2 : 1);
+  });
+
+  test("gets no instruction without asking for it", async () => {
+    expect(JSON.stringify(await onTheWire(hiding, held, {}))).not.toContain("the secret");
+    expect(JSON.stringify(await onTheWire(hiding, held, { raw: true }))).toContain("the secret");
+  });
 });
 
-test("an instruction is told to nobody who does not ask for it", async () => {
-  const wire = async (options: ConnectOptions): Promise<string> =>
-    JSON.stringify(await onTheWire(hiding, IDS.slice(0, 1), options));
-  expect(await wire({})).not.toContain("the secret");
-  expect(await wire({ raw: true })).toContain("the secret");
+test("the file keeps the messages as text", async () => {
+  const snapshot = await plain.store.snapshot(RUN);
+  expect(snapshot && keptText(snapshot)).toContainEqual(expect.objectContaining({ messages: expect.anything() }));
 });
