@@ -148,12 +148,18 @@ export class Executor {
   }
 
   /** Executes a run that was claimed, on the fold of its branch, which is the run's from here on. */
-  execute(draft: Draft, { lease, thread }: Claimed, state: PreludeState, begun: Begun): void {
+  execute(
+    draft: Draft,
+    { lease, thread }: Claimed,
+    state: PreludeState,
+    begun: Begun,
+    bytes: readonly (Uint8Array | undefined)[],
+  ): void {
     const { committer, errands, hubs, store } = this.#parts;
     const { key, stop, cancelOnLeave } = draft;
     const before = thread.tail - begun.jsons.length;
     const hub = hubs.write({ ...thread, tail: before });
-    hub.push(before + 1, key.runId, begun.jsons);
+    hub.push(before + 1, key.runId, begun.jsons, bytes);
     const watched = this.#stops.watch(key);
     const listener: RunListener = {
       committed: (firstSeq, jsons) => {
