@@ -4,6 +4,7 @@
  * A chunk is the unit of everything behind the log: the ring holds chunks, viewers take chunks, sockets get chunks. What
  * it looks like in a view is worked out when the first viewer asks, and then shared.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { formatCursor } from "../store/index.ts";
 import type { StoredEvent } from "../store/index.ts";
 import type { Encoding } from "./encoding.ts";
@@ -18,6 +19,27 @@ export const MAX_CHUNK_BYTES = 64 * 1024;
 
 /** What a frame adds to the JSON of its event, about. */
 const FRAME_BYTES = 48;
+
+/** From so many characters on the JSON of an event is long. */
+const LONG_CHARS = 16 * 1024;
+
+/** The JSON of long events in UTF-8, where it was made before: an event that is shown as it is need not be encoded again. */
+const MADE = new WeakMap<StoredEvent, Uint8Array>();
+
+/** The JSON of long events in UTF-8, undefined for others. Whatever else there is to do first is done first. */
+export async function longBytes(jsons: readonly string[]): Promise<readonly (Uint8Array | undefined)[]> {
+  if (!jsons.some(isLong)) return [];
+  await nextTurn();
+  return jsons.map((json) => (isLong(json) ? Buffer.from(json) : undefined));
+}
+
+const isLong = (json: string): boolean => json.length >= LONG_CHARS;
+
+/** Remembers what `longBytes` has made of an event. */
+export function rememberBytes(event: StoredEvent, bytes: Uint8Array | undefined): StoredEvent {
+  if (bytes !== undefined) MADE.set(event, bytes);
+  return event;
+}
 
 /** Successive events of one log. Nothing about it changes. */
 export class Chunk {
@@ -91,7 +113,7 @@ export class Chunk {
       const cursor = formatCursor(this.logId, event.seq);
       const seen = shown(event, show);
       hidden = seen === undefined ? cursor : undefined;
-      if (seen !== undefined) frames.add(encoding.encode(seen, cursor));
+      if (seen !== undefined) frames.addEvent(encoding, seen, cursor);
     }
     // What follows a hidden event moves the cursor past it; where nothing does, this has to.
     if (hidden !== undefined) frames.add(encoding.moveCursor?.(hidden) ?? "");
@@ -113,6 +135,20 @@ export class FrameWriter {
     }
   }
 
+  /** Adds the frame of an event. A long one is not put together as text first: that would be written twice. */
+  addEvent(encoding: Encoding, event: StoredEvent, cursor: string): void {
+    if (encoding.around === undefined || !isLong(event.json)) this.add(encoding.encode(event, cursor));
+    else this.addText(encoding, [MADE.get(event) ?? Buffer.from(event.json)], cursor);
+  }
+
+  /** Adds the frame of an event whose JSON is bytes already, in parts. Only in a form that writes JSON as it is. */
+  addText({ around }: Encoding, parts: readonly Uint8Array[], cursor: string): void {
+    const [before = "", behind = ""] = around?.(cursor) ?? [];
+    this.add(before);
+    for (const part of parts) this.add(part);
+    this.add(behind);
+  }
+
   /** All frames so far. */
   bytes(): Uint8Array {
     this.#flush();
@@ -127,7 +163,7 @@ export class FrameWriter {
 }
 
 /** About how many bytes an event takes on its way to a viewer. */
-const weigh = ({ json }: StoredEvent): number => Buffer.byteLength(json) + FRAME_BYTES;
+const weigh = (event: StoredEvent): number => (MADE.get(event)?.length ?? Buffer.byteLength(event.json)) + FRAME_BYTES;
 
 /** Cuts events into pieces that fit into a chunk each: at least one event, and at most so many. */
 export function* pieces(
@@ -162,7 +198,9 @@ function endsOf(events: readonly StoredEvent[]): ReadonlySet<string> {
 
 /** Looks for the word before it reads the event: most events are no terminal ones. */
 function isTerminal({ json }: StoredEvent): boolean {
-  if (isDelta(json) || (!json.includes('"RUN_FINISHED"') && !json.includes('"RUN_ERROR"'))) return false;
+  // A start may hold a whole history: its beginning tells enough.
+  if (isDelta(json) || json.startsWith('{"type":"RUN_STARTED",')) return false;
+  if (!json.includes('"RUN_FINISHED"') && !json.includes('"RUN_ERROR"')) return false;
   const { type }: { readonly type?: unknown } = JSON.parse(json);
   return type === "RUN_FINISHED" || type === "RUN_ERROR";
 }

@@ -9,6 +9,8 @@ export interface Encoding {
   readonly mediaType: string;
   /** Writes one event. The cursor is empty where an event has no place of its own: all of a prelude but its last. */
   encode(event: StoredEvent, cursor: string): string | Uint8Array;
+  /** What it writes before and behind the JSON of an event, where it writes that as it is; absent where it does not. */
+  around?(cursor: string): readonly [before: string, behind: string];
   /** Writes what moves a reader's cursor and nothing else; absent where the form has no such thing. */
   moveCursor?(cursor: string): string;
 }
@@ -17,6 +19,7 @@ export interface Encoding {
 export const SSE: Encoding = {
   mediaType: SSE_MEDIA_TYPE,
   encode: ({ json }, cursor) => (cursor === "" ? `data: ${json}\n\n` : `id: ${cursor}\ndata: ${json}\n\n`),
+  around: (cursor) => [cursor === "" ? "data: " : `id: ${cursor}\ndata: `, "\n\n"],
   moveCursor: encodeSseCursor,
 };
 

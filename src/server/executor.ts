@@ -195,15 +195,16 @@ export class Executor {
   execute(
     draft: Draft,
     { lease, thread }: Claimed,
-    opening: readonly string[],
     state: PreludeState,
     begun: Begun,
+    bytes: readonly (Uint8Array | undefined)[],
   ): void {
     const { committer, errands, hubs, store } = this.#parts;
     const { key, stop, cancelOnLeave, record } = draft;
-    const hub = hubs.write({ ...thread, tail: thread.tail - opening.length });
-    hub.push(thread.tail - opening.length + 1, key.runId, opening);
-    record.started(opening.length);
+    const before = thread.tail - begun.jsons.length;
+    const hub = hubs.write({ ...thread, tail: before });
+    hub.push(before + 1, key.runId, begun.jsons, bytes);
+    record.started(begun.jsons.length);
     const watched = this.#stops.watch(key);
     const listener: RunListener = {
       committed: (firstSeq, jsons) => {
@@ -233,7 +234,11 @@ export class Executor {
       const written = writer.written();
       // From here on the state is for whoever goes on with the branch.
       if (written !== undefined) folds.keep(key, hub.logId, written.snapshot.seq, writer.state);
-      errands.run(() => settleRun(store, key, written));
+      errands.run(async () => {
+        // And so is whoever watches, with the end.
+        await nextTurn();
+        await settleRun(store, key, written);
+      });
     } catch (error) {
       record.ended(undefined);
       this.report(error, draft);

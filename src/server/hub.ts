@@ -8,7 +8,7 @@
  */
 import { HeddleError } from "../protocol/index.ts";
 import type { Store, StoredEvent, ThreadInfo, ThreadKey } from "../store/index.ts";
-import { Chunk, MAX_CHUNK_BYTES, pieces } from "./chunk.ts";
+import { Chunk, MAX_CHUNK_BYTES, pieces, rememberBytes } from "./chunk.ts";
 import type { Selection } from "./view.ts";
 
 /** Most events in the ring. */
@@ -129,9 +129,14 @@ export class Hub {
     return Math.max(1, Math.min(maxEvents, Math.floor(bytes / this.#eventBytes)));
   }
 
-  /** Events of a run of this process, which are committed now. */
-  push(firstSeq: number, runId: string, jsons: readonly string[]): void {
-    this.#append(jsons.map((json, index) => ({ seq: firstSeq + index, runId, json })));
+  /** Events of a run of this process, which are committed now; with what `longBytes` has made of them, if it has. */
+  push(
+    firstSeq: number,
+    runId: string,
+    jsons: readonly string[],
+    bytes: readonly (Uint8Array | undefined)[] = [],
+  ): void {
+    this.#append(jsons.map((json, index) => rememberBytes({ seq: firstSeq + index, runId, json }, bytes[index])));
     this.#quiet?.refresh();
   }
 

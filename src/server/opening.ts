@@ -5,8 +5,8 @@
  * cut off before it begins again.
  */
 import type { Event, Message } from "../protocol/index.ts";
-import { foldBranch, formatCursor } from "../store/index.ts";
-import type { RunInfo, RunKey, Store, StoredEvent } from "../store/index.ts";
+import { foldBranch, formatCursor, keptText } from "../store/index.ts";
+import type { KeptEvent, RunInfo, RunKey, Store, StoredEvent } from "../store/index.ts";
 import { prelude } from "../stream/index.ts";
 import type { PreludeState } from "../stream/index.ts";
 import { FrameWriter } from "./chunk.ts";
@@ -14,6 +14,7 @@ import type { Encoding } from "./encoding.ts";
 import type { KeptOpenings } from "./kept-openings.ts";
 import { shownValue } from "./show.ts";
 import type { Show } from "./show.ts";
+import { messagesIn, textShownAsIs, wholeEvent } from "./told-event.ts";
 
 /** A prelude at a place of a log. */
 export interface Opening {
@@ -26,28 +27,30 @@ export interface Opening {
   /** Whether it is the same whenever it is told, and whoever asks. */
   readonly lasting: boolean;
   /** The events. */
-  readonly tell: () => Promise<readonly Event[]>;
+  readonly tell: () => Promise<readonly KeptEvent[]>;
 }
 
 /** The opening at the newest event of a run, for who holds messages of these ids, in this order. */
 export async function openingOf(store: Store, key: RunKey, held: readonly string[] = []): Promise<Opening> {
   const ended = await store.run(key);
   if (ended?.settled === true) {
-    const tell = async (): Promise<readonly Event[]> => inOrder(await settledEvents(store, ended), held);
+    const tell = async (): Promise<readonly KeptEvent[]> => inOrder(await settledEvents(store, ended), held);
     return { runId: ended.runId, run: ended, seq: ended.lastSeq, lasting: held.length === 0, tell };
   }
   const { run, seq, state } = await foldBranch(store, key);
-  return { runId: run.runId, run, seq, ...toldOnce(inOrder(prelude(state), held)) };
+  return { runId: run.runId, run, seq, ...toldOnce(inOrder(asTold(prelude(state)), held)) };
 }
 
 /** A run that is settled has its opening in the log. */
-async function settledEvents(store: Store, run: RunInfo): Promise<readonly Event[]> {
+async function settledEvents(store: Store, run: RunInfo): Promise<readonly KeptEvent[]> {
   const snapshot = await store.snapshot(run, run.lastSeq);
-  if (snapshot?.seq === run.lastSeq) return snapshot.events;
-  return prelude((await foldBranch(store, run, run.lastSeq)).state);
+  if (snapshot?.seq === run.lastSeq) return keptText(snapshot) ?? asTold(snapshot.events);
+  return asTold(prelude((await foldBranch(store, run, run.lastSeq)).state));
 }
 
-const toldOnce = (events: readonly Event[]): Pick<Opening, "lasting" | "tell"> => ({
+const asTold = (events: readonly Event[]): readonly KeptEvent[] => events.map((event) => ({ event }));
+
+const toldOnce = (events: readonly KeptEvent[]): Pick<Opening, "lasting" | "tell"> => ({
   lasting: false,
   tell: async () => events,
 });
@@ -56,7 +59,7 @@ const toldOnce = (events: readonly Event[]): Pick<Opening, "lasting" | "tell"> =
 export function startingAt(runId: string, seq: number, state: PreludeState, held: readonly Message[]): Opening {
   const ids = held.map(({ id }) => id);
   // Told now: the state goes on.
-  return { runId, seq, ...toldOnce(inOrder(prelude(state), ids)) };
+  return { runId, seq, ...toldOnce(inOrder(asTold(prelude(state)), ids)) };
 }
 
 /**
@@ -64,34 +67,55 @@ export function startingAt(runId: string, seq: number, state: PreludeState, held
  * the snapshot's, they are made to forget what they hold: by a snapshot with nothing of it, but with a message of each
  * kind that would otherwise be kept.
  */
-function inOrder(events: readonly Event[], held: readonly string[]): readonly Event[] {
-  const place = events.findLastIndex(({ type }) => type === "MESSAGES_SNAPSHOT");
+function inOrder(events: readonly KeptEvent[], held: readonly string[]): readonly KeptEvent[] {
+  const place = events.findLastIndex(({ event }) => event.type === "MESSAGES_SNAPSHOT");
   const snapshot = events[place];
-  if (snapshot?.type !== "MESSAGES_SNAPSHOT") {
+  if (snapshot === undefined) {
     // Who holds what does not count here has to hear that there is nothing.
-    return held.length === 0 ? events : events.toSpliced(1, 0, { type: "MESSAGES_SNAPSHOT", messages: [] });
+    return held.length === 0 ? events : events.toSpliced(1, 0, restating([]));
   }
-  // Activities are never posted.
-  const ids = snapshot.messages.filter(({ role }) => role !== "activity").map(({ id }) => id);
+  if (isBeginning(held, snapshot)) return events;
+  const told = [...messagesIn(snapshot)];
+  const ids = told.filter(isPosted).map(({ id }) => id);
   const [ours, theirs] = [new Set(ids), new Set(held)];
   const merged = [...held.filter((id) => ours.has(id)), ...ids.filter((id) => !theirs.has(id))];
   if (merged.every((id, index) => id === ids[index])) return events;
-  const has = (role: Message["role"]): boolean => snapshot.messages.some((message) => message.role === role);
+  const has = (role: Message["role"]): boolean => told.some((message) => message.role === role);
   const messages: readonly Message[] = [
     ...(has("reasoning") ? [{ id: "forgotten-reasoning", role: "reasoning", content: "" } as const] : []),
     ...(has("activity")
       ? [{ id: "forgotten-activity", role: "activity", activityType: "", content: {} } as const]
       : []),
   ];
-  return events.toSpliced(place, 0, { type: "MESSAGES_SNAPSHOT", messages });
+  return events.toSpliced(place, 0, restating(messages));
+}
+
+const restating = (messages: readonly Message[]): KeptEvent => ({ event: { type: "MESSAGES_SNAPSHOT", messages } });
+
+/** Activities are never posted. */
+const isPosted = ({ role }: Message): boolean => role !== "activity";
+
+/** Whether who holds these holds nothing but the first messages of a snapshot: read no further than that takes. */
+function isBeginning(held: readonly string[], snapshot: KeptEvent): boolean {
+  let matched = 0;
+  if (held.length === 0) return true;
+  for (const message of messagesIn(snapshot)) {
+    if (!isPosted(message)) continue;
+    if (message.id !== held[matched]) return false;
+    matched += 1;
+    if (matched === held.length) return true;
+  }
+  return false;
 }
 
 /** An opening as somebody sees it. */
 export async function shownOpening({ runId, seq, tell }: Opening, show: Show): Promise<readonly StoredEvent[]> {
-  return (await tell()).flatMap((event) => {
-    const value = shownValue(event, runId, show);
-    return value === undefined ? [] : [{ seq, runId, json: JSON.stringify(value) }];
-  });
+  return (await tell()).flatMap((told) => shownTold(told, { runId, seq }, show));
+}
+
+function shownTold(told: KeptEvent, place: Pick<StoredEvent, "runId" | "seq">, show: Show): readonly StoredEvent[] {
+  const value = shownValue(wholeEvent(told), place.runId, show);
+  return value === undefined ? [] : [{ ...place, json: JSON.stringify(value) }];
 }
 
 /** An opening in a form, as bytes that may be shared: do not change them. */
@@ -113,11 +137,16 @@ export async function encodeOpening(
 }
 
 async function encoded(opening: Opening, logId: string, encoding: Encoding, show: Show): Promise<Uint8Array> {
-  const { seq } = opening;
-  const seen = await shownOpening(opening, show);
+  const { runId, seq, tell } = opening;
+  const seen = (await tell()).flatMap((told): readonly (StoredEvent | readonly Uint8Array[])[] => {
+    const text = encoding.around === undefined ? undefined : textShownAsIs(told, show);
+    return text === undefined ? shownTold(told, { runId, seq }, show) : [text];
+  });
   const frames = new FrameWriter();
   for (const [index, event] of seen.entries()) {
-    frames.add(encoding.encode(event, index === seen.length - 1 ? formatCursor(logId, seq) : ""));
+    const cursor = index === seen.length - 1 ? formatCursor(logId, seq) : "";
+    if ("json" in event) frames.addEvent(encoding, event, cursor);
+    else frames.addText(encoding, event, cursor);
   }
   return frames.bytes();
 }

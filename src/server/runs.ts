@@ -18,6 +18,7 @@ import type { Access } from "./access.ts";
 import { knownRun } from "./attach.ts";
 import { answeredRun } from "./answered-run.ts";
 import { awaitEnd } from "./await-end.ts";
+import { longBytes } from "./chunk.ts";
 import { Executor } from "./executor.ts";
 import type { Draft, ExecutorParts } from "./executor.ts";
 import { meantRun } from "./meant-run.ts";
@@ -269,7 +270,9 @@ export class Runs {
     for (const event of beginning) stepPrelude(plan.state, event);
     const [first, ...rest] = beginning;
     const jsons = [JSON.stringify(first), ...rest.map((event) => JSON.stringify(event))] as const;
-    const claim = await this.#claim(ask, draft, plan, jsons);
+    const claiming = this.#claim(ask, draft, plan, jsons);
+    // The start may hold a whole history, and is shown next: made ready while the log writes it.
+    const [claim, bytes] = await Promise.all([claiming, longBytes(jsons)]);
     if (claim.type === "exists") {
       await checkSameRun(store, claim.run, agent, input);
       return joined(claim.run);
@@ -279,7 +282,8 @@ export class Runs {
     // Before the agent says more: the state is the writer's from here on.
     const { tail } = claim.thread;
     const opening = plan.differs ? startingAt(key.runId, tail, plan.state, posted.messages) : undefined;
-    this.#executor.execute(draft, claim, jsons, plan.state, { events: beginning, lastSeq: tail, stateBefore });
+    const begun = { events: beginning, jsons, lastSeq: tail, stateBefore };
+    this.#executor.execute(draft, claim, plan.state, begun, bytes);
     return { joined: false, queued: undefined, opening, runId: key.runId, warnings: plan.warnings };
   }
 

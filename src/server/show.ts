@@ -112,12 +112,15 @@ export const PLAIN: Show = showOf();
 
 /** An event as it is shown; undefined where it is hidden. */
 export function shown(event: StoredEvent, show: Show): StoredEvent | undefined {
-  if (show.current && !show.names && !mayChange(event, show)) return event;
+  if (isShownAsIs(event.json, show)) return event;
   const original: Event = JSON.parse(event.json);
   const value = shownValue(original, event.runId, show);
   if (value === original) return event;
   return value === undefined ? undefined : { ...event, json: JSON.stringify(value) };
 }
+
+/** Whether an event with this text, or with this in its text, is certainly shown as it is. */
+export const isShownAsIs = (json: string, show: Show): boolean => show.current && !show.names && !mayChange(json, show);
 
 /** The same for an event that is no text yet: itself where nothing of it changes. */
 export function shownValue(original: Event, runId: string, show: Show): unknown {
@@ -130,7 +133,7 @@ export function shownValue(original: Event, runId: string, show: Show): unknown 
 }
 
 /** Looks for the words before anything is read. */
-const mayChange = ({ json }: StoredEvent, { deltaWords, words }: Show): boolean =>
+const mayChange = (json: string, { deltaWords, words }: Show): boolean =>
   isDelta(json) ? hasAny(json, deltaWords) : hasAny(json, words);
 
 function hasAny(text: string, words: readonly string[]): boolean {

@@ -12,6 +12,8 @@ export { foldAt, foldBranch, readAll } from "./fold-branch.ts";
 export type { FoldedBranch } from "./fold-branch.ts";
 export { importThread } from "./import-thread.ts";
 export type { ImportedThread, ImportOptions, ImportPlace } from "./import-thread.ts";
+export { keptText } from "./kept-text.ts";
+export type { KeptEvent } from "./kept-text.ts";
 export { memoryStore } from "./memory-store.ts";
 export type { MemoryStoreOptions } from "./memory-store.ts";
 export { endRun, reap } from "./reap.ts";

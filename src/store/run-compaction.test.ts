@@ -45,7 +45,7 @@ async function write(
   const claimed = await store.claim({ ...key, agent: "x", parentRunId, kind, leaseMs: 60_000, events: [first] });
   if (claimed.type !== "claimed") throw new Error(claimed.type);
   const committer = new Committer(store, { lingerMs: 0 });
-  const begun = own ? { events: [started], lastSeq: claimed.thread.tail, stateBefore } : undefined;
+  const begun = own ? { events: [started], jsons: [first], lastSeq: claimed.thread.tail, stateBefore } : undefined;
   const writer = committer.writer(claimed.lease, state, {}, begun);
   let isSplit = false;
   for (const [index, event] of rest.entries()) {

@@ -11,6 +11,8 @@ import type { CompactedEvent } from "./store.ts";
 export interface Begun {
   /** Its first events. */
   readonly events: readonly Event[];
+  /** The same as the log has them. */
+  readonly jsons: readonly string[];
   /** Seq of the last of them. */
   readonly lastSeq: number;
   /** The state that the run found on its branch; undefined where there was none. */
@@ -25,8 +27,11 @@ export class RunCompaction {
   #compaction: Compaction | undefined;
   #chars = 0;
   readonly #seqs: number[] = [];
+  /** What the beginning says may be the whole history: it is not written a second time where it stays as it is. */
+  readonly #jsons: ReadonlyMap<Event, string | undefined>;
 
-  constructor({ events, lastSeq, stateBefore }: Begun) {
+  constructor({ events, jsons, lastSeq, stateBefore }: Begun) {
+    this.#jsons = new Map(events.map((event, index) => [event, jsons[index]]));
     this.#compaction = new Compaction(stateBefore);
     for (const event of events) this.#compaction.add(event);
     this.committed(events.length, lastSeq);
@@ -54,7 +59,11 @@ export class RunCompaction {
     this.#compaction = undefined;
     return compacted?.events.map((event, index) => {
       const [first, last] = compacted.ranges[index] ?? [0, 0];
-      return { firstSeq: this.#seqs[first] ?? 0, lastSeq: this.#seqs[last] ?? 0, json: JSON.stringify(event) };
+      return {
+        firstSeq: this.#seqs[first] ?? 0,
+        lastSeq: this.#seqs[last] ?? 0,
+        json: this.#jsons.get(event) ?? JSON.stringify(event),
+      };
     });
   }
 }

@@ -58,7 +58,8 @@ export async function writeRun(writing: Writing): Promise<Written> {
       acked({ threadId, runId, firstSeq, events });
     },
   };
-  const writer = committer.writer(claimed.lease, state, listener, { events: [started], lastSeq, stateBefore });
+  const begun = { events: [started], jsons: [first], lastSeq, stateBefore };
+  const writer = committer.writer(claimed.lease, state, listener, begun);
   try {
     for (const event of rest) {
       await pace();

@@ -71,18 +71,21 @@ function sealed(codec: number, bytes: Uint8Array): Packed {
 }
 
 /** Unpacks a text. Throws `store-corrupt`. */
-export function unpack({ codec, data }: Packed): string {
+export const unpack = (packed: Packed): string => unpackBytes(packed).toString();
+
+/** Unpacks a text as its bytes, which may be shared: do not change them. Throws `store-corrupt`. */
+export function unpackBytes({ codec, data }: Packed): Buffer {
   const whole = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   const bytes = whole.subarray(CHECKSUM_BYTES);
   if (whole.length < CHECKSUM_BYTES || whole.readUInt32LE() !== crc32(bytes)) {
     throw new HeddleError("store-corrupt", "A row of the database is not as it was written: restore a backup.", {});
   }
-  if (codec === CODECS.plain) return bytes.toString();
+  if (codec === CODECS.plain) return bytes;
   if (codec !== CODECS.deflate) {
     throw new HeddleError("store-corrupt", `A row is packed in a way (${codec}) that this version does not know.`, {});
   }
   try {
-    return inflateRawSync(bytes).toString();
+    return inflateRawSync(bytes);
   } catch (cause) {
     throw new HeddleError(
       "store-corrupt",

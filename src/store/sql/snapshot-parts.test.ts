@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Event, Message } from "../../protocol/index.ts";
-import { joinSnapshot, namedBlobs, splitSnapshot } from "./snapshot-parts.ts";
+import { joinSnapshot, keptEvents, namedBlobs, splitSnapshot } from "./snapshot-parts.ts";
 import type { SnapshotParts } from "./snapshot-parts.ts";
 
 const message = (index: number): Message => ({ id: `m${index}`, role: "user", content: `question ${index}` });
@@ -12,7 +12,9 @@ const snapshot = (count: number, state: unknown): readonly Event[] => [
   { type: "RUN_FINISHED", threadId: "t", runId: "r" },
 ];
 const joined = ({ shell, blobs }: SnapshotParts): readonly Event[] =>
-  joinSnapshot(shell, (hash) => blobs.find((blob) => blob.hash === hash)?.text);
+  joinSnapshot(
+    keptEvents(shell, (hash) => blobs.filter((blob) => blob.hash === hash).map(({ text }) => Buffer.from(text))[0]),
+  );
 
 describe("a snapshot in parts", () => {
   test.each([0, 1, 31, 32, 33, 100])("comes together again, with %i messages", (count) => {
@@ -34,7 +36,9 @@ describe("a snapshot in parts", () => {
 
   test("says so where a part is missing or is something else", () => {
     const { shell } = splitSnapshot(snapshot(1, 1));
-    expect(() => joinSnapshot(shell, () => undefined)).toThrow(expect.objectContaining({ code: "store-corrupt" }));
-    expect(() => joinSnapshot(shell, () => "7")).toThrow(expect.objectContaining({ code: "store-corrupt" }));
+    const withAll = (text: string | undefined) => (): unknown =>
+      joinSnapshot(keptEvents(shell, () => (text === undefined ? undefined : Buffer.from(text))));
+    const corrupt = expect.objectContaining({ code: "store-corrupt" });
+    for (const text of [undefined, "7", "[7", "[}]"]) expect(withAll(text)).toThrow(corrupt);
   });
 });

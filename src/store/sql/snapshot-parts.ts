@@ -8,6 +8,7 @@
 import { createHash } from "node:crypto";
 import { HeddleError } from "../../protocol/index.ts";
 import type { Event, Message } from "../../protocol/index.ts";
+import type { KeptEvent } from "../kept-text.ts";
 
 /** A part that is kept once. */
 export interface Blob {
@@ -30,6 +31,9 @@ type ShellEvent =
   | { readonly e: Event }
   | { readonly e: Event; readonly messages: readonly string[] }
   | { readonly e: Event; readonly state: string };
+
+/** What a list begins and ends with. */
+const [OPENING, CLOSING] = [0x5b, 0x5d] as const;
 
 /** Messages in one chunk. */
 const CHUNK_MESSAGES = 32;
@@ -60,21 +64,35 @@ export function namedBlobs(shell: string): readonly string[] {
   );
 }
 
-/** Puts a snapshot together. Throws `store-corrupt` where a blob is missing. */
-export function joinSnapshot(shell: string, textOf: (hash: string) => string | undefined): readonly Event[] {
-  const read = (hash: string): unknown => {
-    const text = textOf(hash);
-    if (text === undefined) throw new HeddleError("store-corrupt", "A part of a snapshot is missing.", { hash });
-    return parsed(text);
-  };
-  return parsed<readonly ShellEvent[]>(shell).map((event): Event => {
-    if ("messages" in event && event.e.type === "MESSAGES_SNAPSHOT") {
-      return { ...event.e, messages: event.messages.flatMap((hash): readonly Message[] => messagesIn(read(hash))) };
-    }
-    if ("state" in event && event.e.type === "STATE_SNAPSHOT") return { ...event.e, snapshot: read(event.state) };
-    return event.e;
+/** Finds the text of a blob, in UTF-8. */
+type TextOf = (hash: string) => Uint8Array | undefined;
+
+/** Puts a snapshot together. Throws `store-corrupt` where a blob is something else. */
+export function joinSnapshot(kept: readonly KeptEvent[]): readonly Event[] {
+  return kept.map(({ event, messages }): Event => {
+    if (messages === undefined || event.type !== "MESSAGES_SNAPSHOT") return event;
+    return { ...event, messages: messages.flatMap((text): readonly Message[] => messagesIn(read(text))) };
   });
 }
+
+/** Puts a snapshot together without reading its messages. Throws `store-corrupt` where a blob is missing. */
+export function keptEvents(shell: string, textOf: TextOf): readonly KeptEvent[] {
+  const found = (hash: string): Uint8Array => {
+    const text = textOf(hash);
+    if (text === undefined) throw new HeddleError("store-corrupt", "A part of a snapshot is missing.", { hash });
+    return text;
+  };
+  return parsed<readonly ShellEvent[]>(shell).map((event): KeptEvent => {
+    if ("messages" in event) return { event: event.e, messages: event.messages.map((hash) => listIn(found(hash))) };
+    if ("state" in event && event.e.type === "STATE_SNAPSHOT") {
+      return { event: { ...event.e, snapshot: read(found(event.state)) } };
+    }
+    return { event: event.e };
+  });
+}
+
+const read = (text: Uint8Array): unknown =>
+  parsed(Buffer.from(text.buffer, text.byteOffset, text.byteLength).toString());
 
 function parsed<T>(text: string): T {
   try {
@@ -86,6 +104,12 @@ function parsed<T>(text: string): T {
 
 function messagesIn(value: unknown): readonly Message[] {
   if (Array.isArray(value)) return value;
+  throw new HeddleError("store-corrupt", "A part of a snapshot should be a list of messages.", {});
+}
+
+/** A text that may be joined with others as it is. */
+function listIn(text: Uint8Array): Uint8Array {
+  if (text[0] === OPENING && text.at(-1) === CLOSING) return text;
   throw new HeddleError("store-corrupt", "A part of a snapshot should be a list of messages.", {});
 }
 

@@ -1,4 +1,5 @@
 /** What a SQL store tells: threads, runs, branches, pages of the log, snapshots. Every statement begins at the tenant. */
+import type { Event } from "../../protocol/index.ts";
 import type { CompactedEvent, ListRequest, Member, Page, QueuedRun, ReadRequest, RunInfo, RunKey } from "../index.ts";
 import type {
   Snapshot,
@@ -11,10 +12,11 @@ import type {
   WaitingRun,
 } from "../index.ts";
 import { trimmed } from "../cursor.ts";
+import { rememberText } from "../kept-text.ts";
 import { MAX_PAGE_CHARS, unknownThread } from "../memory-thread.ts";
 import { DEFAULT_PAGE_SIZE, endOfPage, readPlace } from "../thread-page.ts";
-import { unpack, unpackEvents } from "./segment.ts";
-import { joinSnapshot, namedBlobs } from "./snapshot-parts.ts";
+import { unpack, unpackBytes, unpackEvents } from "./segment.ts";
+import { joinSnapshot, keptEvents, namedBlobs } from "./snapshot-parts.ts";
 import { QUEUE_COLUMNS, RUN_COLUMNS, THREAD_COLUMNS, memberRoleIn, queuedOf, runOf, threadOf } from "./sql-rows.ts";
 import { bytesIn, maybeNumberIn, maybeTextIn, numberIn, textIn } from "./sql.ts";
 import type { Dialect, Row, Sql, SqlValue } from "./sql.ts";
@@ -164,8 +166,17 @@ export class SqlReads {
       const texts = await this.#blobs(row, named);
       // Settling drops the snapshots in the middle of a run, between two statements too: there is a newer one then.
       if (attempt < SNAPSHOT_ATTEMPTS && !named.every((hash) => texts.has(hash))) continue;
-      const events = joinSnapshot(shell, (hash) => texts.get(hash));
-      return { runId: textIn(row, "run_name"), seq: numberIn(row, "seq"), events };
+      const kept = keptEvents(shell, (hash) => texts.get(hash));
+      let events: readonly Event[] | undefined;
+      const snapshot: Snapshot = {
+        runId: textIn(row, "run_name"),
+        seq: numberIn(row, "seq"),
+        // Whoever passes the snapshot on as it is kept does not ask for them.
+        get events() {
+          return (events ??= joinSnapshot(kept));
+        },
+      };
+      return rememberText(snapshot, kept);
     }
   }
 
@@ -192,7 +203,7 @@ export class SqlReads {
     return row;
   }
 
-  async #blobs(of: Row, hashes: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  async #blobs(of: Row, hashes: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>> {
     if (hashes.length === 0) return new Map();
     const names = hashes.map((_, index) => `$${index + 3}`).join(", ");
     const rows = await this.#sql.all(
@@ -200,7 +211,10 @@ export class SqlReads {
       [numberIn(of, "tenant"), numberIn(of, "thread"), ...hashes],
     );
     return new Map(
-      rows.map((row) => [textIn(row, "hash"), unpack({ codec: numberIn(row, "codec"), data: bytesIn(row, "data") })]),
+      rows.map((row) => [
+        textIn(row, "hash"),
+        unpackBytes({ codec: numberIn(row, "codec"), data: bytesIn(row, "data") }),
+      ]),
     );
   }
 
