@@ -110,7 +110,8 @@ class Acting implements Conversations {
     await open();
     // A thread that is not there yet will be the caller's own.
     const role = (await this.#access.role(this.#access.key(threadId))) ?? "owner";
-    const { hiddenState } = rulesFor(this.#parts.views, role);
+    const rules = rulesFor(this.#parts.views, role);
+    const hiddenState = [...(options.hiddenState ?? []), ...(rules.hiddenState ?? [])];
     const began = await runs.start(this.#access, agent, input, { ...options, hiddenState });
     const told = [...warnings, ...began.warnings];
     return {

@@ -303,6 +303,8 @@ describe("what is here", () => {
       ["/threads/{thread}/events", ["get"]],
       ["/threads/{thread}/annotations", ["post"]],
       ["/threads/{thread}/tool-calls/{call}/claim", ["post"]],
+      ["/threads/{thread}/members/{user}", ["put", "delete"]],
+      ["/tickets", ["post"]],
       ["/openapi.json", ["get"]],
     ]);
     const references = [...JSON.stringify(description).matchAll(/"\$ref":"([^"]+)"/g)].map(([, target = ""]) => target);
