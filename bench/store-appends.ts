@@ -149,7 +149,7 @@ async function onSqlite(folder: string, runs: number, effort: Effort): Promise<R
   return row;
 }
 
-const SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4096";
+const SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
 const BLOBS = "CREATE TABLE blobs (a INTEGER, b INTEGER, data BLOB)";
 
 /** One transaction of inserts; with rows, also what we promise beside them: see the head of this file. */

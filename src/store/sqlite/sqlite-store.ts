@@ -12,6 +12,7 @@ import { packBatches } from "../sql/packed-batches.ts";
 import { SqlReads } from "../sql/sql-reads.ts";
 import type { Reads } from "../sql/sql-reads.ts";
 import { ThreadWatchers } from "../thread-watchers.ts";
+import { flatten } from "./flat-batches.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { SQLITE, SqliteSql } from "./sqlite-sql.ts";
 import { checkVersion, isThere } from "./sqlite-writer.ts";
@@ -71,7 +72,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Sto
       return result.type === "claimed" ? told(request, result) : result;
     },
     append: async (batches) => {
-      const answers = await (await writing()).call("append", packBatches(batches));
+      const answers = await (await writing()).call("append", flatten(packBatches(batches)));
       batches.forEach(({ lease }, index) => {
         if (answers[index]?.type === "committed") watchers.call(lease);
       });

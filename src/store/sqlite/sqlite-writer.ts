@@ -9,7 +9,6 @@ import { existsSync } from "node:fs";
 import { HeddleError } from "../../protocol/index.ts";
 import type { Appended, Store } from "../index.ts";
 import { MERGE_AT_LAST } from "../sql/merge-queue.ts";
-import type { PackedBatches } from "../sql/packed-batches.ts";
 import type { AppendedRow } from "../sql/sql-append.ts";
 import { MERGE_EVERY, importThread, mergeRun, saveSnapshot, settle, trimThread, trimmable } from "../sql/sql-settle.ts";
 import type { RunRef } from "../sql/sql-rows.ts";
@@ -19,6 +18,8 @@ import { saveTicket, takeTicket } from "../sql/sql-tickets.ts";
 import { claimToolCall } from "../sql/sql-tool-calls.ts";
 import { annotate, claim, deleteThread, heartbeat, requestStop, takeOver, updateThread } from "../sql/sql-writes.ts";
 import { appendPacked } from "./append-packed.ts";
+import { unflatten } from "./flat-batches.ts";
+import type { FlatBatches } from "./flat-batches.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { SQLITE, SqliteSql } from "./sqlite-sql.ts";
 
@@ -55,14 +56,8 @@ export const WRITING = [
 /** The methods that change something. */
 export interface Writing extends Pick<Store, Exclude<(typeof WRITING)[number], "append">> {
   /** Appends batches that were packed for the way. */
-  append(packed: PackedBatches): Promise<readonly Appended[]>;
+  append(flat: FlatBatches): Promise<readonly Appended[]>;
 }
-
-/**
- * Pages in the WAL before they are written to the database itself, 16 MiB of them. Live runs change the same few pages
- * with every commit; in a longer WAL each of those is written back once and not for every few commits.
- */
-const CHECKPOINT_PAGES = 4096;
 
 /** Marks a database as ours: "Hedl". */
 export const APPLICATION_ID = 0x48_65_64_6c;
@@ -112,8 +107,7 @@ function takeLock(file: string): SqliteSql {
 async function prepareDatabase(sql: SqliteSql, file: string): Promise<void> {
   checkVersion(sql, file);
   sql.exec(
-    `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = OFF;
-     PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = OFF",
   );
   for (let version = sql.number("PRAGMA user_version"); version < MIGRATIONS.length; version++) {
     await sql.transaction(async () => {
@@ -151,7 +145,8 @@ function writerOn(sql: SqliteSql, lock: SqliteSql): SqliteWriter {
   };
   return {
     claim: within(claim),
-    append: (packed) => sql.transaction(async () => (await appendPacked(sql, packed)).map((row) => remember(row))),
+    append: (flat) =>
+      sql.transaction(async () => (await appendPacked(sql, unflatten(flat))).map((row) => remember(row))),
     heartbeat: within(heartbeat),
     takeOver: within(takeOver),
     requestStop: within(requestStop),

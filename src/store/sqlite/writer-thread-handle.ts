@@ -67,7 +67,7 @@ export class WriterThread {
     worker.ref();
     const request: ToThread = { id, method, args };
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    worker.postMessage(request, method === "append" ? bytesOf(args) : []);
+    worker.postMessage(request, method === "append" ? buffersOf(args) : []);
     return waiting.promise;
   }
 
@@ -89,9 +89,11 @@ export class WriterThread {
 }
 
 /** What is given away instead of copied. */
-function bytesOf([packed]: readonly unknown[]): readonly ArrayBuffer[] {
-  const known = typeof packed === "object" && packed !== null && "bytes" in packed ? packed.bytes : undefined;
-  return known instanceof Uint8Array && known.buffer instanceof ArrayBuffer ? [known.buffer] : [];
+function buffersOf([flat]: readonly unknown[]): readonly ArrayBuffer[] {
+  if (typeof flat !== "object" || flat === null) return [];
+  return Object.values(flat).flatMap((value: unknown) =>
+    ArrayBuffer.isView(value) && value.buffer instanceof ArrayBuffer ? [value.buffer] : [],
+  );
 }
 
 function failed({ code, message, details }: NonNullable<FromThread["failure"]>): HeddleError {
