@@ -101,6 +101,8 @@ export const SETTINGS = {
   agentIdleMs: { variable: "HEDDLE_AGENT_IDLE_MS", flag: undefined, kind: milliseconds },
   /** Most messages, calls, steps and subagents of a run that are open at a time. */
   maxOpenItems: { variable: "HEDDLE_MAX_OPEN_ITEMS", flag: undefined, kind: count },
+  /** Largest body that is read, in bytes. */
+  maxBodyBytes: { variable: "HEDDLE_MAX_BODY_BYTES", flag: undefined, kind: count },
   /** How long a request may take to arrive. */
   requestTimeoutMs: { variable: "HEDDLE_REQUEST_TIMEOUT_MS", flag: undefined, kind: milliseconds },
   /** How often those who watch are looked for whose role another process may have changed. */

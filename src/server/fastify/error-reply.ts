@@ -42,7 +42,7 @@ function translated(error: unknown, request: FastifyRequest): unknown {
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
       return wrongMediaType(request.headers["content-type"]);
     case "FST_ERR_CTP_BODY_TOO_LARGE":
-      return bodyTooLarge(Number(request.headers["content-length"]));
+      return bodyTooLarge(Number(request.headers["content-length"]), request.routeOptions.bodyLimit);
     default: {
       const { statusCode = 500 } = error;
       if (statusCode < 400 || statusCode >= 500) return error;

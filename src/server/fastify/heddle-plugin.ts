@@ -11,7 +11,6 @@ import { HeddleError, NDJSON_MEDIA_TYPE, decodeJson } from "../../protocol/index
 import { createHeddle } from "../index.ts";
 import type { Conversations, Heddle, HeddleOptions } from "../index.ts";
 import {
-  MAX_BODY_BYTES,
   NO_BYTES,
   admit,
   checkEncoding,
@@ -114,7 +113,7 @@ async function addRoutes(app: FastifyInstance, heddle: Heddle, options: HttpOpti
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (request: FastifyRequest, body: Buffer) => {
     checkEncoding(request.headers["content-encoding"]);
-    return decodeJson(body, { maxBytes: MAX_BODY_BYTES });
+    return decodeJson(body, { maxBytes: site.maxBodyBytes });
   });
   // Only whoever answers knows whether it reads lines.
   app.addContentTypeParser(NDJSON_MEDIA_TYPE, async (_: FastifyRequest, body: Readable) => body);
@@ -149,7 +148,7 @@ function addRoute(app: FastifyInstance, route: Route, site: Site, connections: C
   app.route<{ Params: Record<string, string> }>({
     method: route.method,
     url: route.path.replaceAll(/\{(\w+)\}/g, ":$1"),
-    bodyLimit: MAX_BODY_BYTES,
+    bodyLimit: site.maxBodyBytes,
     // A stream that never ends has no head to show.
     exposeHeadRoute: route.method === "GET" && route.streams !== true,
     // Before the body is read: a stranger's is not.

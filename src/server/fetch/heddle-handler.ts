@@ -7,7 +7,6 @@
 import { decodeJson } from "../../protocol/index.ts";
 import type { Heddle } from "../index.ts";
 import {
-  MAX_BODY_BYTES,
   NO_BYTES,
   SAFE_HEADERS,
   admit,
@@ -93,7 +92,7 @@ export function heddleHandler(heddle: Heddle, options: HeddleHandlerOptions = {}
       const query = url.searchParams;
       const asked = { method: request.method, path: url.pathname, query, header };
       const desk = { ...site, heddle: await admit(site, matched.route, asked) };
-      const read = await readBody(matched.route, request, header);
+      const read = await readBody(matched.route, request, header, site.maxBodyBytes);
       return matched.route.answer(desk, { path, query, header, ...read, origin: url.origin, signal });
     };
     const answer = await answerOf().catch((error: unknown) =>
@@ -132,10 +131,11 @@ async function readBody(
   { bytes }: Route,
   request: Request,
   header: RouteRequest["header"],
+  maxBytes: number,
 ): Promise<Pick<RouteRequest, "body" | "bytes">> {
   if (bytes !== undefined) return { body: undefined, bytes: limitedBytes(bytes, header, chunksOf(request)) };
   const hasBody = ["POST", "PUT", "PATCH"].includes(request.method);
-  return { body: hasBody ? await bodyOf(request) : undefined, bytes: NO_BYTES };
+  return { body: hasBody ? await bodyOf(request, maxBytes) : undefined, bytes: NO_BYTES };
 }
 
 /** A body as it comes. It is not cancelled by whoever stops reading: some hosts would close the connection over it. */
@@ -150,24 +150,24 @@ async function* chunksOf({ body }: Request): AsyncGenerator<Uint8Array, void, un
 }
 
 /** Reads a body as JSON; undefined where there is none. */
-async function bodyOf(request: Request): Promise<unknown> {
+async function bodyOf(request: Request, maxBytes: number): Promise<unknown> {
   const type = request.headers.get("content-type") ?? undefined;
   if (type !== undefined && !isJson(type)) throw wrongMediaType(type);
   checkEncoding(request.headers.get("content-encoding") ?? undefined);
   const declared = Number(request.headers.get("content-length"));
-  if (declared > MAX_BODY_BYTES) throw bodyTooLarge(declared);
-  const bytes = await bytesOf(request);
-  if (type !== undefined) return decodeJson(bytes, { maxBytes: MAX_BODY_BYTES });
+  if (declared > maxBytes) throw bodyTooLarge(declared, maxBytes);
+  const bytes = await bytesOf(request, maxBytes);
+  if (type !== undefined) return decodeJson(bytes, { maxBytes });
   if (bytes.length > 0) throw wrongMediaType(type);
   return undefined;
 }
 
-async function bytesOf({ body }: Request): Promise<Uint8Array> {
+async function bytesOf({ body }: Request, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body ?? []) {
     length += chunk.length;
-    if (length > MAX_BODY_BYTES) throw bodyTooLarge(length);
+    if (length > maxBytes) throw bodyTooLarge(length, maxBytes);
     chunks.push(chunk);
   }
   const bytes = new Uint8Array(length);

@@ -1,5 +1,7 @@
+import { fastify } from "fastify";
 import { expect, test } from "vitest";
 import { agentOf, bodyOf, served } from "../../../test/served.ts";
+import { heddlePlugin } from "../fastify/index.ts";
 import { heddleHandler } from "../fetch/index.ts";
 
 const KEYS = { one: { key: "the-key-of-the-first" }, two: { key: "the-key-of-the-second" } };
@@ -39,5 +41,25 @@ test("HTTP-AUT-7: a caller with as many runs under way as they may have gets no 
   expect(await one?.start("test", bodyOf("r1", { threadId: "t2" }))).toMatchObject({ joined: true });
   await two?.start("test", bodyOf("r1", { threadId: "t4" }));
   release();
+  await heddle.close();
+});
+
+test("a body is read up to the limit that is set, by both hosts", async () => {
+  const heddle = served(agentOf(() => {}));
+  const handle = heddleHandler(heddle, { maxBodyBytes: 1000 });
+  const app = fastify();
+  await app.register(heddlePlugin, { agents: [agentOf(() => {})], maxBodyBytes: 1000 });
+  const payload = (chars: number): string => JSON.stringify({ ...bodyOf(), forwardedProps: "x".repeat(chars) });
+  const headers = { "content-type": "application/json" };
+  const ask = async (body: string): Promise<readonly number[]> => {
+    const request = new Request("http://localhost/agents/test", { method: "POST", headers, body });
+    const injected = await app.inject({ method: "POST", url: "/agents/test", headers, payload: body });
+    return [(await handle(request)).status, injected.statusCode];
+  };
+  expect([await ask(payload(800)), await ask(payload(1000))]).toEqual([
+    [200, 200],
+    [413, 413],
+  ]);
+  await app.close();
   await heddle.close();
 });

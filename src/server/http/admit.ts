@@ -6,6 +6,7 @@ import { authenticator, rateLimits } from "../auth/index.ts";
 import type { AuthOptions, AuthRequest, Authenticate, RateLimitOptions, RateLimits } from "../auth/index.ts";
 import { DEFAULT_TENANT, roleMissing } from "../index.ts";
 import type { Conversations, Heddle, Principal } from "../index.ts";
+import { MAX_BODY_BYTES } from "./error-answer.ts";
 import type { Route, Site } from "./route.ts";
 
 /** Whom to let in. */
@@ -14,6 +15,8 @@ export interface DoorRules {
   readonly auth?: AuthOptions | undefined;
   /** How many requests are taken. Default: any number. */
   readonly rateLimits?: RateLimitOptions | undefined;
+  /** Largest body that is read, in bytes; imports have a limit of their own. Default 16 MiB. */
+  readonly maxBodyBytes?: number | undefined;
 }
 
 /** A request before its body is read. */
@@ -22,13 +25,14 @@ export type AskedRequest = AuthRequest;
 /** Who does not say who they are: nothing is theirs. */
 const NOBODY: Principal = { tenant: DEFAULT_TENANT, roles: [] };
 
+type Door = Pick<Site, "server" | "authenticate" | "limits" | "maxBodyBytes">;
+
 /** The part of a site that lets people in. Throws `config-invalid`. */
-export function doorOf(
-  server: Heddle,
-  { auth, rateLimits: limits }: DoorRules,
-): Pick<Site, "server" | "authenticate" | "limits"> {
+export function doorOf(server: Heddle, rules: DoorRules): Door {
+  const { auth, rateLimits: limits, maxBodyBytes = MAX_BODY_BYTES } = rules;
   return {
     server,
+    maxBodyBytes,
     authenticate: auth === undefined ? undefined : authenticator(auth, { tickets: server }),
     limits: limits === undefined ? undefined : rateLimits(limits),
   };

@@ -70,7 +70,7 @@ export function checkEncoding(encoding = "identity"): void {
 }
 
 /** A body of more bytes than are read. */
-export function bodyTooLarge(declared: number, allowed = MAX_BODY_BYTES): HeddleError {
+export function bodyTooLarge(declared: number, allowed: number): HeddleError {
   const actual = declared > allowed ? declared : allowed + 1;
   const details = { limit: "body", allowed, actual };
   return new HeddleError("limit-exceeded", `The body is larger than ${allowed} bytes.`, details);

@@ -6,7 +6,6 @@ export { SAFE_HEADERS, isStream } from "./answer.ts";
 export { NO_BYTES, limitedBytes } from "./byte-body.ts";
 export type { Answer, AnswerHeaders, PlainAnswer, StreamAnswer } from "./answer.ts";
 export {
-  MAX_BODY_BYTES,
   bodyTooLarge,
   checkEncoding,
   errorAnswer,

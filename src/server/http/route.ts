@@ -35,6 +35,8 @@ export interface Site {
   readonly authenticate?: Authenticate | undefined;
   /** How many requests are taken. */
   readonly limits?: RateLimits | undefined;
+  /** Largest body that is read, in bytes. */
+  readonly maxBodyBytes: number;
   /** Path that they are mounted under; empty for the root. */
   readonly prefix: string;
   /** Request headers that agents may read while they run, in lower case. */
