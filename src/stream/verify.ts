@@ -228,16 +228,10 @@ function judgeVersion(own: string, event: RunStartedEvent): readonly Advice[] {
   if (theirs === undefined || theirs === own) return NONE;
   const [major, minor] = /^\d+\.\d+$/.test(theirs) ? theirs.split(".").map(Number) : [];
   if (major === undefined || minor === undefined) {
-    return [
-      {
-        rule: "version-unreadable",
-        message: `The version ${theirs} cannot be read.`,
-        event,
-      },
-    ];
+    return [{ rule: "version-unreadable", message: `The version ${theirs} cannot be read.`, event }];
   }
   const [ownMajor = 0, ownMinor = 0] = own.split(".").map(Number);
-  if (major < ownMajor || (major === ownMajor && minor <= ownMinor)) return NONE;
+  if ((major - ownMajor || minor - ownMinor) <= 0) return NONE;
   return [{ rule: "version-newer", message: `The version ${theirs} is newer than ${own}.`, event }];
 }
 

@@ -44,12 +44,13 @@ test("HTTP-AUT-7: a caller with as many runs under way as they may have gets no 
   await heddle.close();
 });
 
+const payload = (chars: number): string => JSON.stringify({ ...bodyOf(), forwardedProps: "x".repeat(chars) });
+
 test("a body is read up to the limit that is set, by both hosts", async () => {
   const heddle = served(agentOf(() => {}));
   const handle = heddleHandler(heddle, { maxBodyBytes: 1000 });
   const app = fastify();
   await app.register(heddlePlugin, { agents: [agentOf(() => {})], maxBodyBytes: 1000 });
-  const payload = (chars: number): string => JSON.stringify({ ...bodyOf(), forwardedProps: "x".repeat(chars) });
   const headers = { "content-type": "application/json" };
   const ask = async (body: string): Promise<readonly number[]> => {
     const request = new Request("http://localhost/agents/test", { method: "POST", headers, body });
