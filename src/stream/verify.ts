@@ -237,7 +237,7 @@ function judgeVersion(own: string, event: RunStartedEvent): readonly Advice[] {
 
 function finishRun(state: VerifyState, event: RunFinishedEvent): readonly Advice[] {
   if (event.runId !== state.runId) {
-    throw violation("run-id", `The run ${state.runId} is open; RUN_FINISHED names ${event.runId}.`, event);
+    throw violation("run-id", `The run is ${state.runId}; RUN_FINISHED names ${event.runId}.`, event);
   }
   if (event.threadId !== state.threadId) {
     throw violation("thread-id", `The thread is ${state.threadId}; RUN_FINISHED names ${event.threadId}.`, event);
