@@ -11,20 +11,25 @@ import type { Setting } from "./settings.ts";
 export interface StoreOptions {
   /** Opens a file beside whoever writes to it. Default false. */
   readonly readOnly?: boolean;
+  /** Where PostgreSQL is listened to: a URL past a pooler, which cannot do it, or false for polls alone. Default: as it is reached. */
+  readonly listen?: string | boolean | undefined;
 }
 
 /** Makes the store that a setting names. Throws `config-invalid`. */
-export async function storeOf(setting: Setting, options: StoreOptions = {}): Promise<Store> {
+export async function storeOf(
+  setting: Setting,
+  { readOnly = false, listen = true }: StoreOptions = {},
+): Promise<Store> {
   const { value } = setting;
   if (value === "memory:") return memoryStore();
   const file = /^sqlite:(.+)$/s.exec(value)?.[1];
   if (file !== undefined) {
     const { sqliteStore } = await import("../store/sqlite/index.ts");
-    return sqliteStore(file, options);
+    return sqliteStore(file, { readOnly });
   }
   if (/^postgres(ql)?:\/\//.test(value) && URL.canParse(value)) {
     const { postgresStore } = await import("../store/postgres/index.ts");
-    return postgresStore(value);
+    return postgresStore(value, { listen });
   }
   throw wrongValue({ ...setting, value: withoutPassword(value) }, "memory:, sqlite:<file> or postgres://…");
 }

@@ -104,7 +104,7 @@ export async function serveCommand(args: readonly string[], env: Environment): P
   const { settings, places } = read;
   const auth = authOf(read);
   const setting = { setting: places["store"] ?? SETTINGS.store.variable, value: settings.store ?? DEFAULT_STORE };
-  return serveUntilStopped(settings, auth, await storeOf(setting), env);
+  return serveUntilStopped(settings, auth, await storeOf(setting, { listen: settings.storeListen }), env);
 }
 
 async function serveUntilStopped(
@@ -117,6 +117,7 @@ async function serveUntilStopped(
     files: _,
     agents: _remotes,
     store: _store,
+    storeListen: _listen,
     agentResponseMs: _response,
     agentIdleMs: _idle,
     auth: _auth,

@@ -207,6 +207,16 @@ function httpUrl(place: string, value: unknown): string {
   throw new HeddleError("config-invalid", message, { setting: place, expected: HTTP_URL, received });
 }
 
+/** A database to listen to, or whether to. The URL may hold a password: what is wrong is not repeated. */
+export const listenAt: Kind<string | boolean> = {
+  fromText: (given) => (given === "false" ? false : given === "true" ? true : given),
+  read(place, value) {
+    if (typeof value === "boolean") return value;
+    if (typeof value === "string" && /^postgres(ql)?:\/\//.test(value) && URL.canParse(value)) return value;
+    throw wrongValueAt(place, "…", "postgres://… past the pooler, or false for polls alone");
+  },
+};
+
 /** Whether a value is an object of named members. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -13,6 +13,7 @@ import {
   host,
   hostHeader,
   list,
+  listenAt,
   milliseconds,
   mounts,
   oneOf,
@@ -35,6 +36,8 @@ export const SETTINGS = {
   host: { variable: "HEDDLE_HOST", flag: "--host", kind: host },
   /** Where the log is kept. */
   store: { variable: "HEDDLE_STORE", flag: "--store", kind: text },
+  /** Where PostgreSQL is listened to, past a pooler; `false` for polls alone. */
+  storeListen: { variable: "HEDDLE_STORE_LISTEN", flag: undefined, kind: listenAt },
   /** Whether a host that others can reach is allowed. */
   noAuth: { variable: "HEDDLE_NO_AUTH", flag: "--no-auth", kind: flag },
   /** Who may ask. The five that follow are parts of it, for where there is no file. */
