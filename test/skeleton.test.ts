@@ -58,7 +58,8 @@ async function start(...agents: Agent[]): Promise<string> {
 /** The plugin in an application of ours, whose sockets we can see. */
 async function startApp(options: HeddlePluginOptions) {
   const { store, remove } = await fileStore();
-  const app = fastify();
+  // fetch may open a connection on which it asks nothing: an application that does not force it would wait for its end.
+  const app = fastify({ forceCloseConnections: true });
   const sockets: Socket[] = [];
   app.server.on("connection", (socket: Socket) => sockets.push(socket));
   app.addHook("onRequest", async (_, reply) => void reply.header("x-host-app", "kept"));
