@@ -12,10 +12,10 @@ export function attachLater(ready: () => Promise<Attachment | undefined>): Attac
         if (attachment !== undefined) yield* attachment.events;
       })();
     },
-    frames: (encoding) =>
+    frames: (encoding, onCaughtUp) =>
       (async function* () {
         const attachment = await ready();
-        if (attachment !== undefined) yield* attachment.frames(encoding);
+        if (attachment !== undefined) yield* attachment.frames(encoding, onCaughtUp);
       })(),
   };
 }

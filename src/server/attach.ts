@@ -70,8 +70,11 @@ export interface Attachment {
   readonly reset: boolean;
   /** The events, each with its cursor. */
   readonly events: AsyncIterable<LoggedEvent>;
-  /** The same in a form for the wire, several events at a time. The bytes are shared with other viewers. */
-  frames(encoding: Encoding): AsyncIterableIterator<Uint8Array>;
+  /**
+   * The same in a form for the wire, several events at a time. The bytes are shared with other viewers. `onCaughtUp` is
+   * called when all that there is was given, once, and before more is waited for.
+   */
+  frames(encoding: Encoding, onCaughtUp?: () => void): AsyncIterableIterator<Uint8Array>;
 }
 
 /** What an attachment is made of. */
@@ -118,14 +121,20 @@ export async function attach(
   const show = showOf({ ...options, alias, names: all && runId === undefined });
   const { openings } = hubs;
   const { logId } = thread;
-  const sight = (): Sight => ({ logId, show, opening, openings, viewer: new Viewer(hubs, thread, path) });
+  const sight = (onCaughtUp?: () => void): Sight => ({
+    logId,
+    show,
+    opening,
+    openings,
+    viewer: new Viewer(hubs, thread, path, onCaughtUp),
+  });
   return {
     finished: runId !== undefined && run?.end !== undefined && opening === undefined && afterSeq >= path.untilSeq,
     reset,
     get events() {
       return eventsOf(sight());
     },
-    frames: (encoding) => framesOf(sight(), encoding),
+    frames: (encoding, onCaughtUp) => framesOf(sight(onCaughtUp), encoding),
   };
 }
 

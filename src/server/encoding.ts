@@ -12,7 +12,7 @@ export interface Encoding {
   /** What it writes before and behind the JSON of an event, where it writes that as it is; absent where it does not. */
   around?(cursor: string): readonly [before: string, behind: string];
   /** Writes what moves a reader's cursor and nothing else; absent where the form has no such thing. */
-  moveCursor?(cursor: string): string;
+  moveCursor?(cursor: string): string | Uint8Array;
 }
 
 /** Server-Sent Events: the cursor, and the event as the log has it, which is JSON without line breaks. */

@@ -36,6 +36,7 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter, 
   readonly #thread: ThreadInfo;
   readonly #path: Path;
   readonly #leave = (): void => this.wake();
+  #onCaughtUp: (() => void) | undefined;
   #selection: Selection;
   #afterSeq: number;
   #untilSeq: number;
@@ -44,7 +45,8 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter, 
   #exit: (() => void) | undefined;
   #over = false;
 
-  constructor(hubs: Hubs, thread: ThreadInfo, path: Path) {
+  constructor(hubs: Hubs, thread: ThreadInfo, path: Path, onCaughtUp?: () => void) {
+    this.#onCaughtUp = onCaughtUp;
     this.#hubs = hubs;
     this.#thread = thread;
     this.#path = path;
@@ -73,6 +75,7 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter, 
         // Nothing may come between seeing that there is no more and waiting for it.
         if (ready === undefined && this.#afterSeq >= hub.tail) {
           if (hub.isOver()) break;
+          this.#caughtUp();
           await this.#more(hub);
           continue;
         }
@@ -136,6 +139,12 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter, 
       this.#untilSeq = Math.min(this.#untilSeq, Math.max(this.#afterSeq, hub.tail));
     }
     return seen;
+  }
+
+  /** Everything that there is was given, for the first time. */
+  #caughtUp(): void {
+    this.#onCaughtUp?.();
+    this.#onCaughtUp = undefined;
   }
 
   async #more(hub: Hub): Promise<void> {

@@ -1,0 +1,10 @@
+/**
+ * The dialect `heddle.v1` of WebSocket, without a host: frames, sockets and close codes. The host is
+ * `heddle/server/fastify`; this is not a subpath of its own.
+ */
+export { CLIENT_FRAMES } from "./client-frames.ts";
+export type { ClientFrame } from "./client-frames.ts";
+export { CLOSE } from "./close-codes.ts";
+export { EventFrames, SUBPROTOCOL } from "./event-frames.ts";
+export { SocketDesk } from "./socket-desk.ts";
+export type { SocketDeskParts, Wire } from "./socket-desk.ts";
