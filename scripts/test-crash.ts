@@ -5,5 +5,10 @@
 import { spawnSync } from "node:child_process";
 
 const env = { HEDDLE_TEST_SCALE: "10", ...process.env };
-const files = ["test/store-crash.test.ts", "test/server-crash.test.ts", "test/store-two-processes.test.ts"];
+const files = [
+  "test/store-crash.test.ts",
+  "test/server-crash.test.ts",
+  "test/store-two-processes.test.ts",
+  "test/instances-crash.test.ts",
+];
 process.exitCode = spawnSync("vitest", ["run", ...files], { stdio: "inherit", env }).status ?? 1;

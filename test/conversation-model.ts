@@ -230,7 +230,17 @@ export class ConversationModel {
     if ((post.resume ?? []).length > 0 && !sameAnswers(post.resume ?? [], run.resume)) return refuse("run-conflict");
     if (run.resume.length > 0 && (post.resume ?? []).length === 0) return refuse("run-conflict");
     const known = messagesOf(run);
-    const news = post.messages.filter(({ role }) => role === "user" || role === "tool");
+    // An answer to what was not open then did not count, and is not missed.
+    const before = run.parent === undefined ? [] : messagesOf(run.parent);
+    const open = new Set(
+      [...before, ...known]
+        .flatMap((each) => (each.role === "assistant" ? (each.toolCalls ?? []) : []))
+        .map(({ id }) => id),
+    );
+    for (const each of before) if (each.role === "tool") open.delete(each.toolCallId);
+    const news = post.messages.filter(
+      (each) => each.role === "user" || (each.role === "tool" && open.has(each.toolCallId)),
+    );
     const isKnown = news.every((message) => known.some(({ id }) => id === message.id));
     return isKnown ? { does: "join", run } : refuse("run-conflict");
   }

@@ -177,7 +177,7 @@ describe("configuration", () => {
     const command = heddle(["serve", "--help"], { HEDDLE_AUTH_KEY: "secret-0123456789", HEDDLE_JWT_SECRET: "secret" });
     expect(await command.ended).toBe(0);
     expect(command.printed.out).toMatch(/--jwks-url U [^]*--jwt-issuer I [^]*--jwt-audience A[^]*HEDDLE_AUTH_KEY/);
-    expect(command.printed.out).toMatch(/auth, authKey, jwtSecret, jwksUrl, jwtIssuer/);
+    expect(command.printed.out).toMatch(/auth,\s+authKey,\s+jwtSecret,\s+jwksUrl,\s+jwtIssuer/);
     expect(command.printed.out).not.toContain("0123456789");
   });
 

@@ -334,3 +334,31 @@ describe("what is written", () => {
     expect(reduceAll(prelude(state))).toEqual(reduceAll(whole));
   });
 });
+
+test("leases are renewed although one commit follows upon the other", async () => {
+  const renewed = Promise.withResolvers<string>();
+  let speaking: RunWriter | undefined;
+  const { store: slow } = watched(async (inner, batches) => {
+    // Longer than events wait for company, and there is more by then.
+    void speaking?.write(said("x"));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    return inner.append(batches);
+  });
+  const store: Store = {
+    ...slow,
+    heartbeat: (leases) => {
+      renewed.resolve(leases.map(({ runId }) => runId).join());
+      return slow.heartbeat(leases);
+    },
+  };
+  const committer = new Committer(store, { lingerMs: 1, heartbeatMs: 50 });
+  const writer = await begin(store, committer, "r1");
+  speaking = writer;
+  void writer.write(opened);
+  expect(await renewed.promise).toBe("r1");
+  speaking = undefined;
+  void writer.write(closed);
+  void writer.write(finished("r1"));
+  await writer.flush();
+  await committer.close();
+});

@@ -55,6 +55,8 @@ export class Committer {
   /** Whether something urgent has come since the last commit began. */
   #urgent = false;
   #backlog = false;
+  /** Whether leases are to be renewed before the next commit. */
+  #beatDue = false;
 
   constructor(store: Store, options: CommitterOptions = {}) {
     const { lingerMs = 10, heartbeatMs = 5000, giveUpMs = 60_000, onTrouble = () => undefined } = options;
@@ -79,7 +81,7 @@ export class Committer {
     const writer: RunWriter = new RunWriter(lease, state, listener, committing, begun);
     this.#writers.add(writer);
     if (this.#beatTimer === undefined) {
-      this.#beatTimer = setInterval(() => void this.#beat(), this.#heartbeatMs);
+      this.#beatTimer = setInterval(() => this.#beat(), this.#heartbeatMs);
       unref(this.#beatTimer);
     }
     return writer;
@@ -147,11 +149,15 @@ export class Committer {
     clearTimeout(this.#timer);
     this.#timerDueMs = Infinity;
     if (this.#busy !== undefined) return;
-    this.#busy = this.#commit().finally(() => {
-      this.#busy = undefined;
-      // A batch that was full leaves a backlog, which has waited long enough.
-      if (this.#dirty.size > 0) this.#schedule(this.#backlog ? 0 : this.#delayMs());
-    });
+    this.#busy = this.#commit().finally(() => this.#next());
+  }
+
+  /** What comes after a commit or a renewal: a renewal goes first, or commits on end would let leases expire. */
+  #next(): void {
+    this.#busy = undefined;
+    if (this.#beatDue) return this.#startRenewal();
+    // A batch that was full leaves a backlog, which has waited long enough.
+    if (this.#dirty.size > 0) this.#schedule(this.#backlog ? 0 : this.#delayMs());
   }
 
   async #commit(): Promise<void> {
@@ -204,13 +210,14 @@ export class Committer {
     }
   }
 
-  async #beat(): Promise<void> {
-    if (this.#busy !== undefined) return;
-    this.#busy = this.#renew().finally(() => {
-      this.#busy = undefined;
-      if (this.#dirty.size > 0) this.#schedule(0);
-    });
-    await this.#busy;
+  #beat(): void {
+    this.#beatDue = true;
+    if (this.#busy === undefined) this.#startRenewal();
+  }
+
+  #startRenewal(): void {
+    this.#beatDue = false;
+    this.#busy = this.#renew().finally(() => this.#next());
   }
 
   async #renew(): Promise<void> {
@@ -230,8 +237,9 @@ export class Committer {
 
   /** Renews the leases now, and so learns of stops that were asked for elsewhere. */
   async beat(): Promise<void> {
+    this.#beat();
+    while (this.#beatDue) await this.#busy;
     await this.#busy;
-    await this.#beat();
   }
 }
 

@@ -2,7 +2,7 @@
  * An answer as a Fastify reply. A stream is written past Fastify: nothing goes beyond a full socket, and a reader that
  * leaves only ends its own stream. Headers that hooks and plugins of the host set (CORS, for one) are kept.
  */
-import type { ServerResponse } from "node:http";
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import { SAFE_HEADERS, isStream } from "../http/index.ts";
 import type { Answer, StreamAnswer } from "../http/index.ts";
@@ -34,10 +34,8 @@ async function sendStream(reply: FastifyReply, answer: StreamAnswer, connections
   if (response.destroyed) return void (await frames.return?.());
   response.on("error", (error) => reply.log.info({ err: loggedError(error) }, "an event stream broke"));
   try {
-    for (const [name, value] of Object.entries({ ...SAFE_HEADERS, ...reply.getHeaders(), ...answer.headers })) {
-      if (value !== undefined) response.setHeader(name, value);
-    }
-    response.writeHead(answer.status).flushHeaders();
+    // All at once: what is set one by one is kept as long as the stream is.
+    response.writeHead(answer.status, headersOf(reply, answer)).flushHeaders();
     connections.add(response, answer);
     while (await writeNext(response, frames, connections)) continue;
     if (!response.destroyed) connections.end(response);
@@ -45,6 +43,12 @@ async function sendStream(reply: FastifyReply, answer: StreamAnswer, connections
     reply.log.error({ err: loggedError(error) }, "an event stream failed");
     response.destroy();
   }
+}
+
+/** Headers of the answer over those of the host over those that every answer has. */
+function headersOf(reply: FastifyReply, { headers }: StreamAnswer): OutgoingHttpHeaders {
+  const all = { ...SAFE_HEADERS, ...reply.getHeaders(), ...headers };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
 /** Writes what comes next. A function of its own: while it waits for more, what was written before is let go. */
