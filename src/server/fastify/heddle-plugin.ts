@@ -26,7 +26,9 @@ import { Connections } from "./connections.ts";
 import { errorReplies } from "./error-reply.ts";
 import { LOG_SERIALIZERS, aboutRun, told } from "./log-lines.ts";
 import { loggedError } from "./logged-error.ts";
+import { headerOf, queryOf } from "./request-parts.ts";
 import { goneSignal, sendAnswer } from "./send-answer.ts";
+import { WebSockets } from "./web-sockets.ts";
 
 /** How the routes answer. */
 interface HttpOptions extends OriginRules, DoorRules {
@@ -34,6 +36,10 @@ interface HttpOptions extends OriginRules, DoorRules {
   readonly keepAliveMs?: number;
   /** How long a reader may take for what was written to it before it is cut. Default 30,000. */
   readonly stallMs?: number;
+  /** How long a WebSocket may be open on which nothing is followed and nothing asked. Default 30 minutes. */
+  readonly socketIdleMs?: number;
+  /** How long a WebSocket may be open at all. Default a day. */
+  readonly socketMaxAgeMs?: number;
   /** Request headers that agents may read by `forwardedHeaders` while they run. Default none. */
   readonly forwardHeaders?: readonly string[];
   /** Paths of their own for agents, such as `{ "/agui": "assistant" }`. Each has `/agents/{name}` anyway. Default none. */
@@ -97,6 +103,7 @@ function reporting(
 async function addRoutes(app: FastifyInstance, heddle: Heddle, options: HttpOptions): Promise<void> {
   const routes = routesOf(options.mounts ?? {}, heddle.agents);
   const { keepAliveMs = 10_000, stallMs = 30_000, forwardHeaders = [] } = options;
+  const { socketIdleMs = 30 * 60_000, socketMaxAgeMs = 24 * 60 * 60_000 } = options;
   const connections = new Connections({ keepAliveMs, stallMs });
   const site: Site = {
     ...doorOf(heddle, options),
@@ -104,6 +111,8 @@ async function addRoutes(app: FastifyInstance, heddle: Heddle, options: HttpOpti
     forwardHeaders: forwardHeaders.map((name) => name.toLowerCase()),
     onWarnings: (warnings, run) => app.log.warn({ warnings, ...run }, "a run input was changed"),
   };
+  const kept = { keepAliveMs, stallMs, idleMs: socketIdleMs, maxAgeMs: socketMaxAgeMs };
+  const sockets = new WebSockets(site, { ...kept, maxFrameBytes: site.maxBodyBytes });
   let closing = false;
 
   const { replyError, replyNotFound } = errorReplies((code) => heddle.telemetry.rejected(code));
@@ -125,12 +134,13 @@ async function addRoutes(app: FastifyInstance, heddle: Heddle, options: HttpOpti
     closing = true;
     connections.beginClose();
     await heddle.stop();
-    await connections.closed(CLOSE_GRACE_MS);
+    await Promise.all([connections.closed(CLOSE_GRACE_MS), sockets.end()]);
     await heddle.close();
   });
 
   await heddle.open();
   for (const route of routes) addRoute(app, route, site, connections);
+  await sockets.register(app);
 }
 
 /** Refuses callers from elsewhere, and answers what browsers ask before they call. */
@@ -190,14 +200,4 @@ function bodyOf(
     return { body, bytes: NO_BYTES };
   }
   return { body: undefined, bytes: limitedBytes(bytes, header, isBytes ? body : NO_BYTES) };
-}
-
-function headerOf({ headers }: FastifyRequest, name: string): string | undefined {
-  const value = headers[name];
-  return Array.isArray(value) ? value.join(", ") : value;
-}
-
-function queryOf(url: string): URLSearchParams {
-  const start = url.indexOf("?");
-  return new URLSearchParams(start === -1 ? "" : url.slice(start));
 }

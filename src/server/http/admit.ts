@@ -39,7 +39,11 @@ export function doorOf(server: Heddle, rules: DoorRules): Door {
 }
 
 /** What whoever asks may do. Throws `unauthenticated`, `role-missing` and `rate-limited`. */
-export async function admit(site: Site, { needs }: Route, request: AskedRequest): Promise<Conversations> {
+export async function admit(
+  site: Site,
+  { needs }: Pick<Route, "needs">,
+  request: AskedRequest,
+): Promise<Conversations> {
   const { server, authenticate, limits } = site;
   if (needs === "nobody") return authenticate === undefined ? server : server.as(NOBODY);
   const asking = authenticate === undefined ? server : server.as(await known(authenticate, limits, request));
