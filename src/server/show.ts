@@ -12,6 +12,7 @@ import type { StoredEvent } from "../store/index.ts";
 import { isDelta } from "./is-delta.ts";
 import { INSTRUCTION_MARK, isInstruction, isStreamedInstruction } from "./mark-instructions.ts";
 import { withOurs } from "./with-ours.ts";
+import { wordPattern } from "./word-pattern.ts";
 
 /** A run that somebody knows by another id than the log does. */
 export interface RunAlias {
@@ -84,13 +85,14 @@ export function shownValue(original: Event, runId: string, show: Show): unknown 
   return show.current ? named : projected(named, show.peer);
 }
 
-const HIDDEN_WORDS = ['"RAW"', '"rawEvent"', '"role":"system"', '"role":"developer"', INSTRUCTION_MARK] as const;
+const HIDDEN = wordPattern(['"RAW"', '"rawEvent"', '"role":"system"', '"role":"developer"', INSTRUCTION_MARK]);
+const HIDDEN_IN_DELTA = wordPattern(['"rawEvent"', INSTRUCTION_MARK]);
 
 /** Looks for the words before anything is read: hardly an event has them. */
 function mayChange(json: string, { raw, peer, alias }: Show): boolean {
-  if (isDelta(json)) return !raw && (json.includes('"rawEvent"') || json.includes(INSTRUCTION_MARK));
+  if (isDelta(json)) return !raw && HIDDEN_IN_DELTA.test(json);
   if (alias !== undefined && json.includes('"runId"')) return true;
-  if (!raw && HIDDEN_WORDS.some((word) => json.includes(word))) return true;
+  if (!raw && HIDDEN.test(json)) return true;
   return peer.meta !== true && json.includes('"META"');
 }
 
