@@ -2,7 +2,7 @@
 import { HeddleError } from "../protocol/index.ts";
 import { kindOf, readRate } from "../server/fastify/index.ts";
 import type { AuthFunction, Rate } from "../server/fastify/index.ts";
-import { isRecord } from "./setting-kinds.ts";
+import { isRecord, jsonText } from "./setting-kinds.ts";
 import type { Kind } from "./setting-kinds.ts";
 
 /** Who may ask, as far as one place says it. */
@@ -19,13 +19,7 @@ export const hiddenText: Kind<string> = {
 
 /** Who may ask; as text, JSON. What is in it is judged when all of it is together. */
 export const authSetting: Kind<AuthSetting> = {
-  fromText(given) {
-    try {
-      return JSON.parse(given);
-    } catch {
-      return given;
-    }
-  },
+  fromText: jsonText,
   read(place, value) {
     if (isFunction(value) || isRecord(value)) return value;
     throw hidden(place, value, "an object of keys and jwt, as JSON in a variable, or a function in a module");

@@ -112,6 +112,22 @@ test("rules of agents", async () => {
   });
 });
 
+test("what roles see", async () => {
+  const views = { observer: { reasoning: false, hiddenState: ["/secret"] }, owner: { raw: true } };
+  await put("heddle.config.json", { views });
+  expect(await settingsOf()).toEqual({ views });
+  expect(await settingsOf({}, { HEDDLE_VIEWS: '{"owner":{"reasoning":false}}' })).toEqual({
+    views: { owner: { reasoning: false } },
+  });
+});
+
+test.each([
+  ["false", false],
+  ["postgres://db.internal/heddle", "postgres://db.internal/heddle"],
+])("a database is listened to past its pooler, or not at all: %s", async (given, storeListen) => {
+  expect(await settingsOf({}, { HEDDLE_STORE_LISTEN: given })).toEqual({ storeListen });
+});
+
 describe("a mistake is told with its place and what was expected", () => {
   test.each<[object, string]>([
     [
@@ -119,6 +135,13 @@ describe("a mistake is told with its place and what was expected", () => {
       'heddle.config.json#/rules/chat/onBusy is "wait": expected one of reject',
     ],
     [{ rules: { chat: { colour: 1 } } }, "heddle.config.json#/rules/chat/colour is 1: expected nothing"],
+    [{ views: { boss: {} } }, "heddle.config.json#/views/boss is {}: expected nothing: the roles are observer"],
+    [
+      { views: { owner: { sees: 1 } } },
+      "heddle.config.json#/views/owner/sees is 1: expected nothing: the rules are raw",
+    ],
+    [{ views: { owner: { raw: "no" } } }, 'heddle.config.json#/views/owner/raw is "no": expected true or false.'],
+    [{ storeListen: "redis://u:secret@x" }, 'heddle.config.json#/storeListen is "…": expected postgres://… past'],
     [{ port: "80" }, 'heddle.config.json#/port is "80": expected a whole number from 0 to 65535.'],
     [{ prot: 80 }, "heddle.config.json#/prot is 80: expected nothing: the settings are port, host, store"],
     [{ host: 5 }, "heddle.config.json#/host is 5: expected a host name or an IP address."],

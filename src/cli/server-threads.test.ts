@@ -37,6 +37,18 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
+const TOKEN = "a-key-that-may-do-it-all";
+
+/** Of a server that asks who calls, with what is shown to it. */
+async function asked(env: Readonly<Record<string, string>>, ...args: readonly string[]) {
+  const operator = { key: TOKEN, roles: ["operator"] } as const;
+  const guarded = await serve({ agents: [], store, port: 0, host: "127.0.0.1", auth: { keys: { operator } } });
+  onTestFinished(() => guarded.close());
+  out = err = "";
+  const code = await main(["threads", ...args, "--server", guarded.url], env);
+  return { code, out, err };
+}
+
 async function told(...args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
   out = err = "";
   const code = await main(["threads", ...args], {});
@@ -132,4 +144,14 @@ describe("through a server", () => {
       err: expect.stringContaining("expected a Heddle server, received an answer of status 404"),
     });
   });
+});
+
+test("a server that asks who calls is shown HEDDLE_TOKEN, and says what is missing without it", async () => {
+  expect(await asked({ HEDDLE_TOKEN: TOKEN }, "ls")).toMatchObject({ code: 0, out: expect.stringContaining("t1") });
+  for (const env of [{}, { HEDDLE_TOKEN: "" }, { HEDDLE_TOKEN: "another-key-altogether" }]) {
+    const refused = await asked(env, "ls");
+    expect(refused.code).not.toBe(0);
+    expect(refused.err).toContain("Authorization: Bearer");
+    expect(refused.err).not.toContain("another-key");
+  }
 });

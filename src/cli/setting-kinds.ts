@@ -152,13 +152,7 @@ export interface RuleSetting {
 
 /** Rules by the agent's name, `*` for all; as text, JSON. */
 export const agentRules: Kind<Readonly<Record<string, RuleSetting>>> = {
-  fromText: (given) => {
-    try {
-      return JSON.parse(given);
-    } catch {
-      return given;
-    }
-  },
+  fromText: jsonText,
   read(place, value) {
     if (!isRecord(value)) throw wrongValueAt(place, value, "an object of agents and their rules");
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, ruleOf(`${place}/${name}`, each)]));
@@ -205,6 +199,15 @@ function httpUrl(place: string, value: unknown): string {
   const received = url === null ? "no URL" : isHttp ? "a URL with credentials" : `a URL of ${url.protocol}`;
   const message = `${place} is ${received}: expected ${HTTP_URL}.`;
   throw new HeddleError("config-invalid", message, { setting: place, expected: HTTP_URL, received });
+}
+
+/** What a variable holds as JSON; the text itself where it is none, for whoever judges it to refuse. */
+export function jsonText(given: string): unknown {
+  try {
+    return JSON.parse(given);
+  } catch {
+    return given;
+  }
 }
 
 /** A database to listen to, or whether to. The URL may hold a password: what is wrong is not repeated. */

@@ -1,7 +1,7 @@
 /** What the setting of views may hold: for each role, whether it may ask for what is hidden, and what it does not see. */
 import { ROLES } from "../server/index.ts";
 import type { ViewRules, Views } from "../server/index.ts";
-import { flag, isRecord, list, text, wrongValueAt } from "./setting-kinds.ts";
+import { flag, isRecord, jsonText, list, text, wrongValueAt } from "./setting-kinds.ts";
 import type { Kind } from "./setting-kinds.ts";
 
 const RULES: ReadonlyMap<string, Kind<unknown>> = new Map<keyof ViewRules, Kind<unknown>>([
@@ -12,13 +12,7 @@ const RULES: ReadonlyMap<string, Kind<unknown>> = new Map<keyof ViewRules, Kind<
 
 /** What each role gets to see; as text, JSON. */
 export const views: Kind<Views> = {
-  fromText(given) {
-    try {
-      return JSON.parse(given);
-    } catch {
-      return given;
-    }
-  },
+  fromText: jsonText,
   read(place, value) {
     if (!isRecord(value)) throw wrongValueAt(place, value, "an object of roles and what they see");
     return Object.fromEntries(

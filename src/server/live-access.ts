@@ -7,6 +7,7 @@
  */
 import type { ThreadKey } from "../store/index.ts";
 import type { Access } from "./access.ts";
+import { callAt } from "./call-at.ts";
 import type { Role } from "./auth/index.ts";
 
 /** Something that can end a viewer. */
@@ -28,11 +29,9 @@ interface Seat {
   readonly key: ThreadKey;
   readonly role: Role;
   readonly cuts: Set<() => void>;
-  readonly expiry: NodeJS.Timeout | undefined;
+  /** Takes the end of the token back, where it has one. */
+  readonly outlive: (() => void) | undefined;
 }
-
-/** Longest time that a timer of Node's can wait. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** All that are watched under a role that may end. */
 export class LiveAccess {
@@ -74,16 +73,11 @@ export class LiveAccess {
     const known = this.#seats.get(name);
     if (known !== undefined) return known;
     const { expiresAtMs } = access.principal;
-    const expiry = expiresAtMs === undefined ? undefined : this.#expireAt(name, expiresAtMs);
-    const seat = { access, key, role, cuts: new Set<() => void>(), expiry };
+    const outlive = expiresAtMs === undefined ? undefined : callAt(expiresAtMs, () => this.#end(name));
+    const seat = { access, key, role, cuts: new Set<() => void>(), outlive };
     this.#seats.set(name, seat);
     this.#timer ??= setInterval(() => this.#lookAll(), this.#options.everyMs).unref();
     return seat;
-  }
-
-  #expireAt(name: string, atMs: number): NodeJS.Timeout {
-    const waitMs = Math.min(MAX_TIMER_MS, Math.max(0, atMs - Date.now()));
-    return setTimeout(() => this.#end(name), waitMs).unref();
   }
 
   #leave(name: string, seat: Seat, cut: () => void): void {
@@ -91,9 +85,9 @@ export class LiveAccess {
     if (seat.cuts.size === 0 && this.#seats.get(name) === seat) this.#remove(name, seat);
   }
 
-  #remove(name: string, { expiry }: Seat): void {
+  #remove(name: string, { outlive }: Seat): void {
     this.#seats.delete(name);
-    clearTimeout(expiry);
+    outlive?.();
     if (this.#seats.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;

@@ -17,6 +17,7 @@ import { INSTRUCTION_WORD } from "./mark-instructions.ts";
 import { shownContent } from "./shown-content.ts";
 import type { Sight } from "./shown-content.ts";
 import { withOurs } from "./with-ours.ts";
+import { wordPattern } from "./word-pattern.ts";
 
 /** A run that somebody knows by another id than the log does. */
 export interface RunAlias {
@@ -57,9 +58,9 @@ export interface Show extends Sight {
   /** A run that the reader knows by another id. */
   readonly alias: RunAlias | undefined;
   /** What stands in the text of a delta that may have to change. */
-  readonly deltaWords: readonly string[];
+  readonly deltaWords: RegExp;
   /** What stands in the text of any other event that may have to change. */
-  readonly words: readonly string[];
+  readonly words: RegExp;
 }
 
 /** A show from what is asked for. Throws `config-invalid` for hidden places that are none. */
@@ -93,8 +94,8 @@ function wordsOf(
   const marks = [...(raw ? [] : ['"rawEvent"']), ...(instructions ? [] : [INSTRUCTION_WORD])];
   const spelled = raw && instructions && reasoning && hiddenState === undefined ? [] : [SPELLED];
   return {
-    deltaWords: [...(reasoning ? [] : ['"REASONING_']), ...marks],
-    words: [
+    deltaWords: wordPattern([...(reasoning ? [] : ['"REASONING_']), ...marks]),
+    words: wordPattern([
       ...(alias === undefined ? [] : ['"runId"']),
       ...(raw ? [] : ['"RAW"']),
       ...(instructions ? [] : ['"system"', '"developer"']),
@@ -103,7 +104,7 @@ function wordsOf(
       ...(reasoning ? [] : ['"REASONING_', '"reasoning"', '"encryptedValue']),
       ...(hiddenState === undefined ? [] : ['"STATE_', '"state"']),
       ...(meta ? [] : ['"META"']),
-    ],
+    ]),
   };
 }
 
@@ -134,12 +135,7 @@ export function shownValue(original: Event, runId: string, show: Show): unknown 
 
 /** Looks for the words before anything is read. */
 const mayChange = (json: string, { deltaWords, words }: Show): boolean =>
-  isDelta(json) ? hasAny(json, deltaWords) : hasAny(json, words);
-
-function hasAny(text: string, words: readonly string[]): boolean {
-  for (const word of words) if (text.includes(word)) return true;
-  return false;
-}
+  (isDelta(json) ? deltaWords : words).test(json);
 
 /** Only the frame of a run says its id, once more in its input. */
 function renamed(event: Event, { runId, shownAs }: RunAlias): Event {

@@ -1,4 +1,5 @@
 /** A signal that also aborts when somebody has to show anew who they are. */
+import { callAt } from "./call-at.ts";
 
 /** Such a signal, and what lets go of it. */
 export interface UntilExpiry {
@@ -8,21 +9,18 @@ export interface UntilExpiry {
   release(): void;
 }
 
-/** Longest time that a timer can wait. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
 /** Makes one; the same signal where there is no such moment. */
 export function untilExpiry(expiresAtMs: number | undefined, signal: AbortSignal | undefined): UntilExpiry {
   if (expiresAtMs === undefined) return { signal, release: () => undefined };
   const expired = new AbortController();
   const abort = (): void => expired.abort();
-  const timer = setTimeout(abort, Math.min(MAX_TIMER_MS, Math.max(0, expiresAtMs - Date.now())));
+  const takeBack = callAt(expiresAtMs, abort);
   if (signal?.aborted === true) abort();
   else signal?.addEventListener("abort", abort);
   return {
     signal: expired.signal,
     release: () => {
-      clearTimeout(timer);
+      takeBack();
       signal?.removeEventListener("abort", abort);
     },
   };

@@ -6,7 +6,7 @@
  * else: runs are stopped only when the application closes.
  */
 import { Readable } from "node:stream";
-import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, RegisterOptions } from "fastify";
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest, RegisterOptions } from "fastify";
 import { HeddleError, NDJSON_MEDIA_TYPE, decodeJson } from "../../protocol/index.ts";
 import { createHeddle } from "../index.ts";
 import type { Conversations, Heddle, HeddleOptions } from "../index.ts";
@@ -21,7 +21,7 @@ import {
   serverClosing,
   wrongMediaType,
 } from "../http/index.ts";
-import type { DoorRules, Mounts, OriginRules, Route, RouteRequest, Site } from "../http/index.ts";
+import type { Answer, DoorRules, Mounts, OriginRules, Route, RouteRequest, Site } from "../http/index.ts";
 import { Connections } from "./connections.ts";
 import { errorReplies } from "./error-reply.ts";
 import { LOG_SERIALIZERS, aboutRun, told } from "./log-lines.ts";
@@ -147,7 +147,7 @@ async function addRoutes(app: FastifyInstance, heddle: Heddle, options: HttpOpti
 function guard(app: FastifyInstance, rules: OriginRules): void {
   const judge = originPolicy(rules);
   app.addHook("onRequest", async (request, reply) => {
-    const { headers, refusal } = judge({ method: request.method, header: (name) => headerOf(request, name) });
+    const { headers, refusal } = judge({ method: request.method, header: headersOf(request) });
     reply.headers(headers);
     if (refusal !== undefined) throw refusal;
   });
@@ -165,27 +165,35 @@ function addRoute(app: FastifyInstance, route: Route, site: Site, connections: C
     onRequest: async (request) => {
       const { method, url } = request;
       const [path = url] = url.split("?", 1);
-      const header = (name: string): string | undefined => headerOf(request, name);
-      const asked = { method, path, query: queryOf(url), header };
+      const asked = { method, path, query: queryOf(url), header: headersOf(request) };
       admitted.set(request, await admit(site, route, asked));
     },
     handler: async (request, reply) => {
-      const { params, url } = request;
-      const header = (name: string): string | undefined => headerOf(request, name);
-      const asked: RouteRequest = {
-        path: params,
-        query: queryOf(url),
-        header,
-        ...bodyOf(route, request, header),
-        origin: `${request.protocol}://${request.host}`,
-        signal: goneSignal(reply),
-      };
-      const heddle = admitted.get(request);
-      if (heddle === undefined) throw new HeddleError("internal-error", "Nobody was let in.", {});
-      await sendAnswer(reply, await route.answer({ ...site, heddle }, asked), connections);
+      await sendAnswer(reply, await answerOf(route, site, request, reply), connections);
       return reply;
     },
   });
+}
+
+/** A function of its own: a stream goes on for long, and what it was asked with need not. */
+async function answerOf(
+  route: Route,
+  site: Site,
+  request: FastifyRequest<{ Params: Record<string, string> }>,
+  reply: FastifyReply,
+): Promise<Answer> {
+  const heddle = admitted.get(request);
+  if (heddle === undefined) throw new HeddleError("internal-error", "Nobody was let in.", {});
+  const header = headersOf(request);
+  const asked: RouteRequest = {
+    path: request.params,
+    query: queryOf(request.url),
+    header,
+    ...bodyOf(route, request, header),
+    origin: `${request.protocol}://${request.host}`,
+    signal: goneSignal(reply),
+  };
+  return route.answer({ ...site, heddle }, asked);
 }
 
 /** The body, as the route reads it. */
@@ -201,3 +209,8 @@ function bodyOf(
   }
   return { body: undefined, bytes: limitedBytes(bytes, header, isBytes ? body : NO_BYTES) };
 }
+
+const headersOf =
+  (request: FastifyRequest): RouteRequest["header"] =>
+  (name) =>
+    headerOf(request, name);

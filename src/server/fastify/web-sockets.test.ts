@@ -14,7 +14,11 @@ afterAll(() => server.close());
 test("a run is started and followed to its end over a socket", async () => {
   const socket = await openSocket(server.url);
   const input = { threadId: "t1", runId: "r1", messages: [], forwardedProps: { go: 1 } };
-  expect(await socket.ask({ type: "run", agent: "talker", input })).toMatchObject({ type: "ok", thread: "t1", run: "r1" });
+  expect(await socket.ask({ type: "run", agent: "talker", input })).toMatchObject({
+    type: "ok",
+    thread: "t1",
+    run: "r1",
+  });
   expect(await socket.next(({ type }) => type === "ended")).toMatchObject({ thread: "t1", run: "r1" });
   const events = socket.frames.filter(({ type }) => type === "event");
   expect(events.map(({ event }) => Object(event).type)).toEqual([

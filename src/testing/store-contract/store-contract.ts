@@ -8,6 +8,7 @@
  *     for (const { title, run } of storeContract({ name: "mine", make, durable: true })) test(title, run);
  */
 import { accessCases } from "./access-cases.ts";
+import { userCases } from "./user-cases.ts";
 import { ackCases } from "./ack-cases.ts";
 import { annotationCases } from "./annotation-cases.ts";
 import { appendCases } from "./append-cases.ts";
@@ -82,6 +83,7 @@ export const CONTRACT_CASES: readonly ContractCase[] = [
   ...toolCallCases,
   ...annotationCases,
   ...accessCases,
+  ...userCases,
   ...ticketCases,
   ...concurrencyCases,
 ];
