@@ -6,6 +6,7 @@ export default defineConfig({
   },
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+    globalSetup: ["test/unpack-browser.ts"],
     setupFiles: ["test/seed.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
