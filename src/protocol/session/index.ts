@@ -2,6 +2,10 @@
  * `heddle/protocol/session`: the session dialect as data. Sixteen events in one envelope, the request `run-agent`,
  * their JSON and JSON Schema, and the way between them and AG-UI.
  */
+export { decodeForeignSessionEvent } from "./decode-foreign-session-event.ts";
+export { projectFromSession, sessionCustomName } from "./project-from-session.ts";
+export type { FromSession, FromSessionOptions } from "./project-from-session.ts";
+export { runInputToSessionInput } from "./run-input-to-session-input.ts";
 export { sessionEnded, sessionError, sessionStarted } from "./connection-events.ts";
 export { SESSION_EVENT_TYPES } from "./definition.ts";
 export type {

@@ -22,7 +22,12 @@ export function encodeSessionEvent(event: SessionEvent): string {
 
 /** Reads one event. Throws `json-invalid`, `limit-exceeded` or `session-invalid`. */
 export function decodeSessionEvent(text: string, limits?: JsonLimits): SessionEvent {
-  return checkSession("SessionEvent", decodeJson(text, { maxDepth: MAX_DEPTH, ...limits }));
+  return checkSession("SessionEvent", decodeSessionJson(text, limits));
+}
+
+/** The JSON of an event, not yet judged. Throws `json-invalid` or `limit-exceeded`. */
+export function decodeSessionJson(text: string, limits?: JsonLimits): unknown {
+  return decodeJson(text, { maxDepth: MAX_DEPTH, ...limits });
 }
 
 /** Writes a `run-agent` request. Throws `session-invalid` or `limit-exceeded`. */

@@ -10,14 +10,14 @@ import type { ToolResult } from "./model.ts";
 
 /** A result as text, with the parts beside it where it has any. */
 export function toToolResult({ toolCallId, content, metadata }: ToolCallResultEvent): ToolResult {
-  const error = errorOf(metadata);
+  const error = toolErrorOf(metadata);
   const failure = { isError: error !== undefined, ...(typeof error === "string" ? { error } : {}) };
   if (typeof content === "string") return { toolCallId, result: content, ...failure };
   return { toolCallId, result: content.map(partAsText).join("\n"), ...failure, parts: content };
 }
 
 /** `metadata.heddle.error`: true, or the reason; AG-UI's event has no field for it. */
-function errorOf(metadata: ToolCallResultEvent["metadata"]): unknown {
+export function toolErrorOf(metadata: ToolCallResultEvent["metadata"]): unknown {
   const own = metadata?.["heddle"];
   const error = typeof own === "object" && own !== null && "error" in own ? own.error : undefined;
   return error === null || error === false ? undefined : error;

@@ -15,8 +15,7 @@ import type {
   ToolCallResultEvent,
   ToolCallStartEvent,
 } from "../generated/model.ts";
-import { decodeJson } from "../json.ts";
-import type { ToolCall } from "./model.ts";
+import { parseArguments } from "./parse-arguments.ts";
 import { inLane, inMessage } from "./session-event-draft.ts";
 import type { SessionEventDraft } from "./session-event-draft.ts";
 import { toToolResult } from "./to-tool-result.ts";
@@ -169,14 +168,4 @@ function resultsComplete(
     ...inMessage(messageId),
     data: { toolCallIds, isComplete: true, ...inLane(lane) },
   };
-}
-
-/** No text means no arguments. Text that cannot be parsed is kept as it is. */
-function parseArguments(text: string): Pick<ToolCall, "arguments" | "argumentsText"> {
-  if (text.trim() === "") return { arguments: {} };
-  try {
-    return { arguments: decodeJson(text) };
-  } catch {
-    return { arguments: null, argumentsText: text };
-  }
 }

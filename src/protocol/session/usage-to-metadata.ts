@@ -9,7 +9,7 @@ import type { SessionUsage } from "./model.ts";
 import type { SessionEventDraft } from "./session-event-draft.ts";
 
 /** What each count is called here. */
-const COUNTS = {
+export const COUNTS = {
   inputTokens: "promptTokens",
   outputTokens: "completionTokens",
   totalTokens: "totalTokens",
@@ -18,7 +18,10 @@ const COUNTS = {
   cacheWriteInputTokens: "cacheWritePromptTokens",
 } as const satisfies { readonly [K in keyof TokenUsage]: keyof SessionUsage };
 
-const COUNT_NAMES = Object.keys(COUNTS).filter((name): name is keyof typeof COUNTS => Object.hasOwn(COUNTS, name));
+/** The counts, by AG-UI's names. */
+export const COUNT_NAMES = Object.keys(COUNTS).filter((name): name is keyof typeof COUNTS =>
+  Object.hasOwn(COUNTS, name),
+);
 
 /** A `metadata-update` for one entry of usage. A count that is absent stays absent. */
 export function usageToMetadata(entry: TokenUsage): SessionEventDraft {
