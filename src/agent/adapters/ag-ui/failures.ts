@@ -37,7 +37,8 @@ export function excerpt(text: string, { secrets }: Remote): string {
   return shown.length > EXCERPT_CHARS ? `${shown.slice(0, EXCERPT_CHARS)}…` : shown;
 }
 
-const address = ({ url }: Remote): string => url.origin + url.pathname;
+/** The address as errors show it. */
+export const address = ({ url }: Remote): string => url.origin + url.pathname;
 
 /** No connection, or no answer. */
 export function unreachable(remote: Remote, cause: unknown): HeddleError<"agent-unreachable"> {
@@ -99,6 +100,13 @@ export function cutStream(
 }
 
 const CUTS = { ended: "stopped", broken: "broke off", idle: "fell silent" } as const;
+
+/** More events than are read. */
+export function tooManyEvents(allowed: number, actual: number): HeddleError<"limit-exceeded"> {
+  const limit = "events of an answer";
+  const message = `The agent was stopped: ${allowed} ${limit} are read.`;
+  return new HeddleError("limit-exceeded", message, { limit, allowed, actual });
+}
 
 /** The code of the system's error, which names no address; its message may. */
 function reasonOf(error: unknown): string {

@@ -3,4 +3,5 @@
  * Every line here is public.
  */
 export { remoteAgent } from "./remote-agent.ts";
-export type { RemoteAgentOptions, RequestHeaders } from "./remote-agent.ts";
+export type { RemoteAgentOptions } from "./remote-agent.ts";
+export type { RequestHeaders } from "./request-settings.ts";

@@ -10,7 +10,7 @@ import { HeddleError, decodeSse, parseEvent } from "../../../protocol/index.ts";
 import type { Event, Frame, Warning } from "../../../protocol/index.ts";
 import { decodeBinary } from "../../../protocol/binary/index.ts";
 import { createNormaliseMemory, normaliseEvent } from "../../../protocol/dialects/index.ts";
-import { badFrame, cutStream } from "./failures.ts";
+import { badFrame, cutStream, tooManyEvents } from "./failures.ts";
 import type { Remote } from "./failures.ts";
 import { readBytes } from "./read-bytes.ts";
 import type { ByteOptions, Progress } from "./read-bytes.ts";
@@ -67,7 +67,7 @@ async function* readable(
   try {
     for await (const frame of frames) {
       // What is dropped here is seen by nobody else: an endless stream of it would never be noticed.
-      if (++count > maxEvents) throw tooMany(maxEvents, count);
+      if (++count > maxEvents) throw tooManyEvents(maxEvents, count);
       if (!("value" in frame)) continue;
       const { values, warnings } = normaliseEvent(frame.value, memory);
       for (const warning of warnings) onWarning(warning);
@@ -83,15 +83,6 @@ async function* readable(
     // The run has ended already; some agents close with a frame of their own, such as `[DONE]`.
     onWarning({ code: "unknown-event", path: "", message: `Dropped what follows the run: ${error.message}` });
   }
-}
-
-function tooMany(allowed: number, actual: number): HeddleError {
-  const limit = "events of an answer";
-  return new HeddleError("limit-exceeded", `The agent was stopped: ${allowed} ${limit} are read.`, {
-    limit,
-    allowed,
-    actual,
-  });
 }
 
 const UNREADABLE: ReadonlySet<string> = new Set(["json-invalid", "frame-invalid", "limit-exceeded"]);

@@ -5,15 +5,13 @@
  * they come, the remote run's own RUN_STARTED and terminal event included. Stopping the run ends the request. Only the
  * address that is configured is ever called: nothing in a run input, its forwarded properties included, can name one.
  */
-import { HeddleError } from "../../../protocol/index.ts";
 import type { AgentCapabilities, RunAgentInput, Warning } from "../../../protocol/index.ts";
 import type { Peer } from "../../../protocol/dialects/index.ts";
 import { defineAgent } from "../../index.ts";
-import type { Agent, TraceHeaders } from "../../index.ts";
+import type { Agent } from "../../index.ts";
+import { checkedHeaders, checkedUrl, traced } from "./request-settings.ts";
+import type { RequestHeaders } from "./request-settings.ts";
 import { runRemotely } from "./run-remotely.ts";
-
-/** Headers of a request: names and values. */
-export type RequestHeaders = Readonly<Record<string, string>>;
 
 /** What `remoteAgent` is given. */
 export interface RemoteAgentOptions {
@@ -48,7 +46,7 @@ export interface RemoteAgentOptions {
 /** An agent that runs elsewhere. Throws `config-invalid` where its address or its headers cannot be used. */
 export function remoteAgent(options: RemoteAgentOptions): Agent {
   const { name, headers, description, capabilities, onWarning } = options;
-  const url = checkedUrl(options.url);
+  const url = checkedUrl(options.url, ["http", "https"]);
   const headersFor = typeof headers === "function" ? headers : (): RequestHeaders | undefined => headers;
   if (typeof headers !== "function") checkedHeaders(headers);
   return defineAgent({
@@ -62,37 +60,4 @@ export function remoteAgent(options: RemoteAgentOptions): Agent {
       yield* runRemotely(run, input, signal);
     },
   });
-}
-
-function checkedUrl(url: string | URL): URL {
-  const parsed = URL.parse(url);
-  const isHttp = parsed?.protocol === "http:" || parsed?.protocol === "https:";
-  if (parsed !== null && isHttp && parsed.username === "" && parsed.password === "") return parsed;
-  const expected = "an http or https URL without a name and a password";
-  // The address is not repeated: what is wrong with it may be that it holds a password.
-  const received = parsed === null ? "no URL" : isHttp ? "a URL with credentials" : `a URL of ${parsed.protocol}`;
-  throw new HeddleError("config-invalid", `The url of a remote agent is ${received}: expected ${expected}.`, {
-    setting: "url",
-    expected,
-    received,
-  });
-}
-
-/** The agent's spans belong to the trace of the run, unless whoever configured the headers says otherwise. */
-function traced(headers: Headers, trace: TraceHeaders | undefined): Headers {
-  if (trace === undefined || headers.has("traceparent")) return headers;
-  headers.set("traceparent", trace.traceparent);
-  if (trace.tracestate !== undefined) headers.set("tracestate", trace.tracestate);
-  return headers;
-}
-
-function checkedHeaders(given: RequestHeaders | undefined): Headers {
-  try {
-    return new Headers(given);
-  } catch {
-    // The cause repeats the value, which may be a secret.
-    const expected = "names and values that HTTP allows";
-    const message = `The headers of a remote agent cannot be sent: expected ${expected}.`;
-    throw new HeddleError("config-invalid", message, { setting: "headers", expected, received: "another text" });
-  }
 }

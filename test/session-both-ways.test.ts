@@ -10,17 +10,20 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { arbitraryStream } from "../../../test/arbitrary-stream.ts";
-import { checkStream } from "../../../test/served.ts";
-import { chain, expanding, reduceAll, throughArray, verifying } from "../../stream/index.ts";
-import { parseEvent } from "../enforce.ts";
-import type { Event, Message } from "../generated/model.ts";
-import { decodeForeignSessionEvent } from "./decode-foreign-session-event.ts";
-import { SESSION_EVENT_TYPES } from "./definition.ts";
-import type { SessionEvent, SessionEventType } from "./model.ts";
-import { projectFromSession } from "./project-from-session.ts";
-import { projectToSession } from "./project-to-session.ts";
-import { decodeSessionEvent, encodeSessionEvent } from "./session-codec.ts";
+import { arbitraryStream } from "./arbitrary-stream.ts";
+import { checkStream } from "./served.ts";
+import { chain, expanding, reduceAll, throughArray, verifying } from "../src/stream/index.ts";
+import { parseEvent } from "../src/protocol/index.ts";
+import type { Event, Message } from "../src/protocol/index.ts";
+import {
+  SESSION_EVENT_TYPES,
+  decodeForeignSessionEvent,
+  decodeSessionEvent,
+  encodeSessionEvent,
+  projectFromSession,
+  projectToSession,
+} from "../src/protocol/session/index.ts";
+import type { SessionEvent, SessionEventType } from "../src/protocol/session/index.ts";
 
 const SCALE = Number(process.env.HEDDLE_TEST_SCALE ?? 1);
 
