@@ -127,7 +127,7 @@ const anySessionEvent: fc.Arbitrary<SessionEvent> = fc
   );
 
 describe("any sequence of valid session events", () => {
-  it("gives a valid stream that ends once, whatever is missing", () => {
+  it("PROTO-SESS-1: gives a valid stream that ends once, whatever is missing", () => {
     const seen = new Set<string>();
     fc.assert(
       fc.property(fc.array(anySessionEvent, { maxLength: 40, size: "max" }), (events) => {
@@ -315,7 +315,7 @@ function namesOneThing(events: readonly Event[]): boolean {
 }
 
 describe("AG-UI into the session dialect and back", () => {
-  it("reduces to the same messages, outcome, usage and error, as far as the dialect can carry them", () => {
+  it("PROTO-SESS-5: reduces to the same messages, outcome, usage and error, as far as the dialect can carry them", () => {
     let compared = 0;
     fc.assert(
       fc.property(oneRun.filter(namesOneThing), (events) => {

@@ -11,6 +11,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { oldSessionServer } from "../../test/old-session-server.ts";
 
 const COMMAND = resolve("src/cli/heddle.ts");
 const LOAD = resolve("examples/agents/load.ts");
@@ -237,6 +238,21 @@ describe("agents from elsewhere", () => {
     expect(log).not.toContain("Bearer");
     expect(await stop(command)).toBe(0);
     agent.close();
+  });
+
+  test("speak the session dialect where their address is a WebSocket's, with the chosen headers", async () => {
+    const asked: unknown[] = [];
+    await using old = await oldSessionServer(({ say, headers, request }) => {
+      asked.push([headers.authorization, headers.cookie, request.data["messages"]]);
+      say("text-chunk", { text: "from the past", role: "assistant", isComplete: false }, "g1");
+      say("agent-response-complete");
+    });
+    const command = heddle(["serve", "--agent", `past=${old.url}`, "--forward-header", "Authorization", "--port", "0"]);
+    const url = await ready(command);
+    const run = await post(url, "past", {}, { authorization: "Bearer mine", cookie: "secret" });
+    expect(await run.text()).toMatch(/"RUN_STARTED","threadId":"t"[^]*from the past[^]*"RUN_FINISHED"/);
+    expect(asked).toEqual([["Bearer mine", undefined, []]]);
+    expect(await stop(command)).toBe(0);
   });
 
   test("have headers of their own in the configuration; one that is down is an honest failure of the run", async () => {

@@ -22,7 +22,8 @@ agents that run elsewhere. A model is served as "assistant" where OPENAI_MODEL i
 set together with OPENAI_API_KEY or OPENAI_BASE_URL.
 
 Options:
-  --agent N=URL  Serve an agent of any language that answers AG-UI at this address.
+  --agent N=URL  Serve an agent of any language that answers AG-UI at this address,
+                 or, at ws:// and wss://, one that speaks the session dialect.
                  May be repeated. Also HEDDLE_AGENTS
   --forward-header H
                  Pass this header of requests on to those agents. May be repeated;

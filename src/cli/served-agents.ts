@@ -4,6 +4,7 @@
  */
 import type { Agent } from "../agent/index.ts";
 import { remoteAgent } from "../agent/adapters/ag-ui/index.ts";
+import { sessionAgent } from "../agent/adapters/session/index.ts";
 import { openAiAgent } from "../agent/adapters/openai/index.ts";
 import { forwardedHeaders } from "../server/fastify/index.ts";
 import { loadAgents } from "./load-agents.ts";
@@ -38,7 +39,7 @@ export async function servedAgents(settings: Configuration, env: Environment): P
   return { agents: [...own, agent], notes: [`${MODEL_AGENT} is the model ${model}, since ${variable} is set.`] };
 }
 
-/** What is chosen to be passed on wins over what is set for all. */
+/** The scheme says what an agent speaks. What is chosen to be passed on wins over what is set for all. */
 function remotes(settings: Configuration): readonly Agent[] {
   const { agents = {}, maxEventsPerRun, agentResponseMs, agentIdleMs = IDLE_MS } = settings;
   const limits = {
@@ -46,7 +47,8 @@ function remotes(settings: Configuration): readonly Agent[] {
     ...(agentResponseMs !== undefined && { responseTimeoutMs: agentResponseMs }),
     ...(maxEventsPerRun !== undefined && { maxEvents: maxEventsPerRun }),
   };
-  return Object.entries(agents).map(([name, { url, headers }]) =>
-    remoteAgent({ name, url, ...limits, headers: () => ({ ...headers, ...forwardedHeaders() }) }),
-  );
+  return Object.entries(agents).map(([name, { url, headers }]) => {
+    const agentOf = url.startsWith("ws") ? sessionAgent : remoteAgent;
+    return agentOf({ name, url, ...limits, headers: () => ({ ...headers, ...forwardedHeaders() }) });
+  });
 }

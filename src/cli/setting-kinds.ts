@@ -108,13 +108,14 @@ export function list<T>(member: Kind<T>): Kind<readonly T[]> {
 
 /** An agent that runs elsewhere. */
 export interface RemoteSetting {
-  /** Address of its AG-UI endpoint. */
+  /** Address of its endpoint: AG-UI over HTTP, or the session dialect over WebSocket. */
   readonly url: string;
   /** Headers to send to it with every run. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-const HTTP_URL = "an http or https URL without a name and a password";
+const AGENT_URL = "an http or https URL (AG-UI) or a ws or wss URL (session dialect) without a name and a password";
+const AGENT_SCHEMES: ReadonlySet<string> = new Set(["http:", "https:", "ws:", "wss:"]);
 
 /** Agents that run elsewhere, by name; as text, `name=url` between spaces. */
 export const remoteAgents: Kind<Readonly<Record<string, RemoteSetting>>> = {
@@ -174,16 +175,16 @@ function ruleOf(place: string, value: unknown): RuleSetting {
 function namedUrl(place: string, pair: unknown): [string, RemoteSetting] {
   const [, name, url] = /^([^=]+)=(.+)$/s.exec(String(pair)) ?? [];
   if (name === undefined || url === undefined) throw wrongValueAt(place, pair, "name=url");
-  return [name, { url: httpUrl(place, url) }];
+  return [name, { url: agentUrl(place, url) }];
 }
 
 function remote(place: string, value: unknown): RemoteSetting {
-  if (typeof value === "string") return { url: httpUrl(place, value) };
-  if (!isRecord(value)) throw wrongValueAt(place, value, `${HTTP_URL}, or an object with a url and headers`);
+  if (typeof value === "string") return { url: agentUrl(place, value) };
+  if (!isRecord(value)) throw wrongValueAt(place, value, `${AGENT_URL}, or an object with a url and headers`);
   const unknown = Object.keys(value).find((key) => key !== "url" && key !== "headers");
   if (unknown !== undefined)
     throw wrongValueAt(`${place}/${unknown}`, value[unknown], "nothing: there is url and headers");
-  const url = httpUrl(`${place}/url`, value["url"]);
+  const url = agentUrl(`${place}/url`, value["url"]);
   const { headers } = value;
   if (headers === undefined) return { url };
   if (!isRecord(headers)) throw wrongValueAt(`${place}/headers`, headers, "an object of names and values");
@@ -192,13 +193,13 @@ function remote(place: string, value: unknown): RemoteSetting {
 }
 
 /** What is wrong with an address may be that it holds a password: it is not repeated. */
-function httpUrl(place: string, value: unknown): string {
+function agentUrl(place: string, value: unknown): string {
   const url = typeof value === "string" ? URL.parse(value) : null;
-  const isHttp = url?.protocol === "http:" || url?.protocol === "https:";
-  if (url !== null && isHttp && url.username === "" && url.password === "") return url.href;
-  const received = url === null ? "no URL" : isHttp ? "a URL with credentials" : `a URL of ${url.protocol}`;
-  const message = `${place} is ${received}: expected ${HTTP_URL}.`;
-  throw new HeddleError("config-invalid", message, { setting: place, expected: HTTP_URL, received });
+  const isKnown = AGENT_SCHEMES.has(url?.protocol ?? "");
+  if (url !== null && isKnown && url.username === "" && url.password === "") return url.href;
+  const received = url === null ? "no URL" : isKnown ? "a URL with credentials" : `a URL of ${url.protocol}`;
+  const message = `${place} is ${received}: expected ${AGENT_URL}.`;
+  throw new HeddleError("config-invalid", message, { setting: place, expected: AGENT_URL, received });
 }
 
 /** What a variable holds as JSON; the text itself where it is none, for whoever judges it to refuse. */

@@ -274,10 +274,11 @@ function custom({ type, data }: SessionEvent): Event {
   return { type: "CUSTOM", name: sessionCustomName(type), value: data };
 }
 
-/** The event, where it has the form that AG-UI asks for. */
+/** The event, where AG-UI knows all of it. */
 function readable(value: object): Event | undefined {
   try {
-    return parseEvent(value).value;
+    const { value: event, warnings } = parseEvent(value);
+    return warnings.length === 0 ? event : undefined;
   } catch (error) {
     if (error instanceof HeddleError && error.code === "event-invalid") return undefined;
     throw error;

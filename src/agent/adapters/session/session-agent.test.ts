@@ -6,12 +6,13 @@ import type { AddressInfo, Socket } from "node:net";
 import { describe, expect, test, vi } from "vitest";
 import { oldSessionServer } from "../../../../test/old-session-server.ts";
 import type { OldConnection, OldServer } from "../../../../test/old-session-server.ts";
-import type { Event, RunAgentInput } from "../../../protocol/index.ts";
+import type { Event, RunAgentInput, Warning } from "../../../protocol/index.ts";
 import { reduceAll, throughArray, verifying } from "../../../stream/index.ts";
 import { runAgent } from "../../index.ts";
 import type { RunOptions } from "../../index.ts";
 import { sessionAgent } from "./index.ts";
 import type { SessionAgentOptions } from "./index.ts";
+import { runSession } from "./run-session.ts";
 
 const INPUT: RunAgentInput = { threadId: "t1", runId: "r1", messages: [{ id: "u1", role: "user", content: "Hello?" }] };
 
@@ -51,7 +52,7 @@ const hello = ({ say }: OldConnection): void => {
 };
 
 describe("an old server of the seed's kind", () => {
-  test("answers with text; the request has the seed's form, and the socket is closed", async () => {
+  test("PROTO-SESS-6: answers with text; the request has the seed's form, and the socket is closed", async () => {
     let closed: Promise<number> | undefined;
     await using server = await oldSessionServer((connection) => {
       closed = connection.closed;
@@ -133,7 +134,7 @@ describe("an old server of the seed's kind", () => {
   );
 
   test("sends what the seed leaves open in a form of its own, and types that nobody knows", async () => {
-    const onWarning = vi.fn();
+    const onWarning = vi.fn<(warning: Warning) => void>();
     await using server = await oldSessionServer(({ say, raw }) => {
       say("status-update", { status: "thinking", percent: 10 });
       say("progress-update", { progress: 0.5 });
@@ -177,17 +178,32 @@ describe("an old server of the seed's kind", () => {
     ]);
   });
 
-  test("is slow and large: a reader who pauses makes it wait, and nothing is lost", async () => {
-    const piece = "x".repeat(16_384);
-    await using server = await oldSessionServer(({ say }) => {
-      for (let index = 0; index < 400; index++) {
-        say("text-chunk", { text: piece, role: "assistant", isComplete: false }, "g1");
+  test("is read no faster than its events are taken, and nothing of it is lost", async () => {
+    const text = "x".repeat(65_536);
+    const chunk = JSON.stringify({
+      type: "text-chunk",
+      messageId: "g1",
+      data: { text, role: "user", isComplete: false },
+    });
+    const total = 800;
+    let written = 0;
+    const stalled = Promise.withResolvers<void>();
+    await using server = await oldSessionServer(async ({ say, socket }) => {
+      for (; written < total; written++) {
+        const timer = setTimeout(() => stalled.resolve(), 200);
+        await new Promise((resolve) => socket.send(chunk, resolve));
+        clearTimeout(timer);
       }
       say("agent-response-complete");
     });
+    const settings = { name: "old", url: new URL(server.url), headers: new Headers() };
+    const run = runSession(settings, INPUT, new AbortController().signal);
+    await run.next();
+    await stalled.promise;
+    expect(written).toBeLessThan(total / 2);
     let length = 0;
-    for (const event of await runOf(server)) if (event.type === "TEXT_MESSAGE_CONTENT") length += event.delta.length;
-    expect(length).toBe(400 * piece.length);
+    for await (const event of run) if (event.type === "TEXT_MESSAGE_CONTENT") length += event.delta.length;
+    expect(length).toBe(total * text.length);
   });
 });
 
@@ -322,7 +338,6 @@ describe("stopping the run", () => {
   });
 
   test("ends the socket of a server that does not close its side", async () => {
-    const frame = (text: string): Buffer => Buffer.concat([Buffer.from([0x81, text.length]), Buffer.from(text)]);
     await using server = await deafServer((socket, head) => {
       const [, key = ""] = /sec-websocket-key: (.*)\r/i.exec(head) ?? [];
       const accept = createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
@@ -334,6 +349,9 @@ describe("stopping the run", () => {
     await server.gone;
   });
 });
+
+/** A short text in a WebSocket frame. */
+const frame = (text: string): Buffer => Buffer.concat([Buffer.from([0x81, text.length]), Buffer.from(text)]);
 
 /** A server that reads and says nothing by itself; `gone` resolves when its first connection is. */
 async function deafServer(
