@@ -247,13 +247,13 @@ describe("what goes wrong has a code", () => {
     await using server = await oldSessionServer(({ say, socket }) => {
       say("text-chunk", { text: "Half", role: "assistant", isComplete: false }, "g1");
       const timer = setInterval(() => {
-        if (++pinged === 8) clearInterval(timer);
+        if (++pinged === 12) clearInterval(timer);
         socket.ping();
       }, 50);
     });
-    const failure = await failureOf({ url: server.url, idleTimeoutMs: 250 });
+    const failure = await failureOf({ url: server.url, idleTimeoutMs: 400 });
     expect(failure).toMatchObject({ code: "agent-stream-cut", details: { reason: "idle" } });
-    expect(pinged).toBe(8);
+    expect(pinged).toBe(12);
   });
 
   test.each([
