@@ -357,6 +357,18 @@ describe("what the seed has no counterpart for", () => {
     expect(project(silent)).toEqual([]);
   });
 
+  it("text and thoughts of a subagent say whose they are, also where only their start does", () => {
+    const owned = project([
+      { type: "TEXT_MESSAGE_START", messageId: "m1", subagentRunId: "sub" },
+      { type: "TEXT_MESSAGE_CONTENT", messageId: "m1", delta: "Hello" },
+      { type: "TEXT_MESSAGE_END", messageId: "m1" },
+      { type: "REASONING_MESSAGE_START", messageId: "m2", role: "reasoning", subagentRunId: "sub" },
+      { type: "REASONING_MESSAGE_CONTENT", messageId: "m2", delta: "Hm" },
+      { type: "REASONING_MESSAGE_END", messageId: "m2" },
+    ]);
+    expect(owned.map(({ data }) => Object(data).subagentRunId)).toEqual(["sub", "sub", "sub", "sub"]);
+  });
+
   it("text of a subagent says whose it is", () => {
     const lane: readonly Event[] = text.map((event): Event => Object.assign({ subagentRunId: "sub" }, event));
     for (const data of dataOf(project(lane))) expect(data).toMatchObject({ subagentRunId: "sub" });

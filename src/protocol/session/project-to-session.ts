@@ -52,6 +52,8 @@ interface Projecting {
   readonly showsReasoning: boolean;
   readonly open: OpenChunks;
   readonly roles: Map<string, TextMessageRole>;
+  /** Subagents that own messages which are open: what follows the start of one need not say so again. */
+  readonly owners: Map<string, string>;
   readonly subagentNames: Map<string, string>;
   readonly rounds: ToolRounds;
   /** The agent's latest message in this run: what usage and the end of the run belong to. */
@@ -65,6 +67,7 @@ export function projectToSession(options: SessionProjectionOptions): SessionProj
     showsReasoning: reasoning,
     open: new Map(),
     roles: new Map(),
+    owners: new Map(),
     subagentNames: new Map(),
     rounds: new ToolRounds(),
     answerId: undefined,
@@ -129,7 +132,8 @@ function project(state: Projecting, event: WholeEvent): readonly SessionEventDra
 type TextEvent = Extract<WholeEvent, { readonly type: `TEXT_MESSAGE_${string}` }>;
 
 function projectText(state: Projecting, event: TextEvent): readonly SessionEventDraft[] {
-  const { messageId, subagentRunId } = event;
+  const { messageId } = event;
+  const subagentRunId = ownerOf(state, event);
   if (event.type === "TEXT_MESSAGE_START") {
     const { role = "assistant" } = event;
     state.roles.set(messageId, role);
@@ -146,11 +150,20 @@ function projectText(state: Projecting, event: TextEvent): readonly SessionEvent
   return [{ type: "text-chunk", messageId, data }];
 }
 
+/** The subagent that a message belongs to: its start says so. */
+function ownerOf({ owners }: Projecting, event: TextEvent | ReasoningEvent): string | undefined {
+  const { messageId, subagentRunId = owners.get(messageId) } = event;
+  if (event.type.endsWith("_END")) owners.delete(messageId);
+  else if (subagentRunId !== undefined) owners.set(messageId, subagentRunId);
+  return subagentRunId;
+}
+
 type ReasoningEvent = Extract<WholeEvent, { readonly type: `REASONING_MESSAGE_${string}` }>;
 
 function projectReasoning(state: Projecting, event: ReasoningEvent): readonly SessionEventDraft[] {
+  const subagentRunId = ownerOf(state, event);
   if (!state.showsReasoning || event.type === "REASONING_MESSAGE_START") return [];
-  const { messageId, subagentRunId } = event;
+  const { messageId } = event;
   if (event.type === "REASONING_MESSAGE_END") {
     return [{ type: "thought-complete", messageId, data: { isComplete: true, ...inLane(subagentRunId) } }];
   }
@@ -203,6 +216,7 @@ function projectRun(state: Projecting, event: RunEvent): readonly SessionEventDr
   const finished = state.rounds.finish();
   const belongs = inMessage(state.answerId);
   state.roles.clear();
+  state.owners.clear();
   state.subagentNames.clear();
   if (event.type === "RUN_STARTED") {
     state.answerId = undefined;
