@@ -159,6 +159,13 @@ function withoutSubprotocol(): HeddleError {
   return new HeddleError("request-invalid", message, { reason: "subprotocol" });
 }
 
+interface Writing {
+  /** Since when. */
+  readonly sinceMs: number;
+  /** Told how it went, once. */
+  readonly taken: (isTaken: boolean) => void;
+}
+
 /** One socket, and what is under way on it. */
 class OpenSocket implements Wire {
   readonly #socket: WebSocket;
@@ -167,8 +174,8 @@ class OpenSocket implements Wire {
   readonly #openedMs = performance.now();
   readonly #closed: Promise<void>;
   #usedMs = this.#openedMs;
-  /** Since when each write is under way that is not taken yet. */
-  readonly #writing = new Set<{ readonly sinceMs: number }>();
+  /** What is under way and not taken yet, the oldest first. */
+  readonly #writing = new Set<Writing>();
   /** Bytes of texts that are not taken yet. */
   #waitingBytes = 0;
   #isAlive = true;
@@ -180,9 +187,16 @@ class OpenSocket implements Wire {
     this.#closed = new Promise((resolve) => socket.once("close", () => resolve()));
     socket.on("message", (data, isBinary) => void this.#receive(data, isBinary));
     socket.on("pong", () => (this.#isAlive = true));
-    socket.on("close", () => this.#desk.gone());
+    socket.on("close", () => this.#gone());
     // The library has closed the socket, with the code that the fault has; who does not answer is cut.
     socket.on("error", () => void this.end());
+  }
+
+  /** A connection that is destroyed may forget its writes. */
+  #gone(): void {
+    this.#desk.gone();
+    for (const write of this.#writing) write.taken(false);
+    this.#writing.clear();
   }
 
   async #receive(data: unknown, isBinary: boolean): Promise<void> {
@@ -208,11 +222,10 @@ class OpenSocket implements Wire {
   /** Past the library: it writes its own frames whole too, so none falls into another, and all keep their order. */
   #write(frames: Uint8Array, taken: (isTaken: boolean) => void): void {
     if (!this.#isOpen || this.#raw.destroyed) return taken(false);
-    const write = { sinceMs: performance.now() };
+    const write = { sinceMs: performance.now(), taken };
     this.#writing.add(write);
     this.#raw.write(frames, (error) => {
-      this.#writing.delete(write);
-      taken(error === undefined || error === null);
+      if (this.#writing.delete(write)) taken(error === undefined || error === null);
     });
   }
 

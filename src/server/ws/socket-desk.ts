@@ -236,6 +236,8 @@ export class SocketDesk {
       if (!gone.signal.aborted) tell({ ...endOf(followed), ...this.#failure(error).toJSON() });
     } finally {
       frames.leave(thread);
+      // However it ended: who follows no more counts no more among those who read a run.
+      gone.abort();
       if (this.#followed.get(thread) === followed) this.#followed.delete(thread);
     }
   }
