@@ -127,6 +127,7 @@ async function addRoutes(app: FastifyInstance, heddle: Heddle, options: HttpOpti
   });
   // Only whoever answers knows whether it reads lines.
   app.addContentTypeParser(NDJSON_MEDIA_TYPE, async (_: FastifyRequest, body: Readable) => body);
+  await sockets.register(app);
   app.addHook("onRequest", async () => {
     if (closing) throw serverClosing();
   });
@@ -141,7 +142,6 @@ async function addRoutes(app: FastifyInstance, heddle: Heddle, options: HttpOpti
 
   await heddle.open();
   for (const route of routes) addRoute(app, route, site, connections);
-  await sockets.register(app);
 }
 
 /** Refuses callers from elsewhere, and answers what browsers ask before they call. */

@@ -57,9 +57,10 @@ export class WebSockets {
     return this.#open.size;
   }
 
-  /** Adds the route. */
+  /** Adds the route, before any hook that may refuse a request. */
   async register(app: FastifyInstance): Promise<void> {
-    await registerWebSocket(app, this.#options.maxFrameBytes);
+    const ours = `${app.prefix}${SOCKET_ROUTE.path}`;
+    await registerWebSocket(app, this.#options.maxFrameBytes, (path) => path === ours);
     app.route({
       method: "GET",
       url: SOCKET_ROUTE.path,

@@ -107,6 +107,8 @@ export class SocketDesk {
   /** A frame came. Never rejects. What comes behind the end of the socket counts for nothing. */
   async receive(bytes: Uint8Array): Promise<void> {
     if (!this.#isOpen) return;
+    const { maxFrameBytes } = this.#parts;
+    if (bytes.length > maxFrameBytes) return this.fail(tooLarge(maxFrameBytes, bytes.length));
     let ref: string | undefined;
     try {
       const value = this.#read(bytes);
@@ -314,6 +316,11 @@ const showOptions = ({
   meta,
   raw,
 });
+
+function tooLarge(allowed: number, actual: number): HeddleError {
+  const message = `The frame is larger than ${allowed} bytes.`;
+  return new HeddleError("limit-exceeded", message, { limit: "frame", allowed, actual });
+}
 
 function tooMany(): HeddleError {
   const message = `${MAX_ASKED} requests are under way on this socket: wait for answers.`;
