@@ -11,6 +11,7 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { fastifyWebsocket } from "@fastify/websocket";
 import type { FastifyInstance } from "fastify";
+import { serverClosing } from "../http/index.ts";
 import { SUBPROTOCOL, ourCloseCode } from "../ws/index.ts";
 import { loggedError } from "./logged-error.ts";
 
@@ -27,25 +28,29 @@ const taken = new WeakMap<object, IsOurs[]>();
 export async function registerWebSocket(app: FastifyInstance, maxFrameBytes: number, isOurs: IsOurs): Promise<void> {
   if (app.hasDecorator("websocketServer")) return void taken.get(app.websocketServer)?.push(isOurs);
   const paths = [isOurs];
+  const upgrades = upgradesOf(app.server, ({ url = "" }) => {
+    const [path = url] = url.split("?", 1);
+    return paths.some((isOne) => isOne(path));
+  });
   await app.register(fastifyWebsocket, {
     options: {
       maxPayload: maxFrameBytes,
       // Measured: it costs more than it saves on frames of one event. Events that are compressed cannot be shared.
       perMessageDeflate: false,
       handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
-      // Whoever listens for upgrades: the library asks for nothing else.
-      server: upgradesOf(app.server, ({ url = "" }) => {
-        const [path = url] = url.split("?", 1);
-        return paths.some((isOne) => isOne(path));
-      }),
+      // Where it listens for upgrades: it asks for nothing else.
+      server: upgrades,
     },
     // A client did something wrong, and the library has closed the socket with the code for it: to cut it now would lose that.
     errorHandler: (error, socket, request) => {
       request.log.info({ err: loggedError(error) }, "a socket broke");
       socket.close(FAILED);
     },
-    // Whoever serves sockets lets them go, with a code.
-    preClose: (done) => done(),
+    // Whoever serves sockets lets them go, with a code. Fastify would answer those who come now past the library.
+    preClose: (done) => {
+      upgrades.removeAllListeners("upgrade").on("upgrade", (_, socket) => refuseLate(socket));
+      done();
+    },
   });
   const { options } = app.websocketServer;
   taken.set(app.websocketServer, paths);
@@ -56,6 +61,12 @@ export async function registerWebSocket(app: FastifyInstance, maxFrameBytes: num
       super.close(ourCloseCode(code), reason);
     }
   };
+}
+
+function refuseLate(socket: Duplex): void {
+  const body = JSON.stringify(serverClosing());
+  const head = `HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}`;
+  socket.on("error", () => undefined).end(`${head}\r\nretry-after: 1\r\nconnection: close\r\n\r\n${body}`, () => socket.destroy());
 }
 
 /** Upgrades of a server that are ours. Node asks since 24.9 which to take; before, one that is nobody's is cut. */

@@ -99,7 +99,7 @@ export class WebSockets {
     socket.on("close", (code) => {
       this.#remove(open);
       telemetry.sockets -= 1;
-      log.info({ tenant, code, durationMs: Math.round(performance.now() - sinceMs) }, "socket closed");
+      log.info({ tenant, code: open.endedWith ?? code, durationMs: Math.round(performance.now() - sinceMs) }, "socket closed");
     });
   }
 
@@ -180,6 +180,8 @@ class OpenSocket implements Wire {
   /** Bytes of texts that are not taken yet. */
   #waitingBytes = 0;
   #isAlive = true;
+  /** What we closed it with; undefined where we did not. Who is cut never answers it. */
+  endedWith: number | undefined;
 
   constructor(socket: WebSocket, raw: Socket, desk: (wire: Wire) => SocketDesk) {
     this.#socket = socket;
@@ -241,6 +243,7 @@ class OpenSocket implements Wire {
   /** Closes, and cuts the connection where the client does not answer. */
   async end(code?: number, reason?: string): Promise<void> {
     this.#desk.gone();
+    this.endedWith ??= code;
     this.#socket.close(code, reason);
     const cut = setTimeout(() => this.#socket.terminate(), CLOSE_GRACE_MS);
     await this.#closed;
