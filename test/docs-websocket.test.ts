@@ -42,7 +42,7 @@ test("WS-ATT-4, WS-CLS-1: the client of docs/websocket.md shows each word once, 
     agents: [talker],
     port: 0,
     host: "127.0.0.1",
-    keepAliveMs: 50,
+    keepAliveMs: 300,
     socketMaxAgeMs: 300,
     auth: () => {
       if (++connections === 2) opened.resolve();

@@ -79,7 +79,12 @@ async function overSocket(who: Who, thread: string, after: string | undefined, t
 }
 
 /** A viewer that changes transport whenever it has seen so many more, and begins with the one or the other. */
-async function roam(who: Who, thread: string, stays: readonly number[], socketFirst: boolean): Promise<readonly Seen[]> {
+async function roam(
+  who: Who,
+  thread: string,
+  stays: readonly number[],
+  socketFirst: boolean,
+): Promise<readonly Seen[]> {
   const all: Seen[] = [];
   for (let stretch = 0; !all.some(isTerminal); stretch++) {
     let stay = stays[stretch] ?? Infinity;

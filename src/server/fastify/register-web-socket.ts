@@ -66,7 +66,9 @@ export async function registerWebSocket(app: FastifyInstance, maxFrameBytes: num
 function refuseLate(socket: Duplex): void {
   const body = JSON.stringify(serverClosing());
   const head = `HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}`;
-  socket.on("error", () => undefined).end(`${head}\r\nretry-after: 1\r\nconnection: close\r\n\r\n${body}`, () => socket.destroy());
+  socket
+    .on("error", () => undefined)
+    .end(`${head}\r\nretry-after: 1\r\nconnection: close\r\n\r\n${body}`, () => socket.destroy());
 }
 
 /** Upgrades of a server that are ours. Node asks since 24.9 which to take; before, one that is nobody's is cut. */

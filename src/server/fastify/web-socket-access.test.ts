@@ -42,7 +42,9 @@ beforeAll(async () => {
     views: { observer: { reasoning: false, hiddenState: ["/account"] } },
     auth: (request) => {
       const [, token] = request.header("authorization")?.split(" ") ?? [];
-      return token === undefined || token === "wrong" ? undefined : JSON.parse(Buffer.from(token, "base64url").toString());
+      return token === undefined || token === "wrong"
+        ? undefined
+        : JSON.parse(Buffer.from(token, "base64url").toString());
     },
   });
 });
@@ -58,7 +60,12 @@ async function open(headers: Record<string, string>, path?: string): Promise<Tes
 async function upgrade(
   url: string,
   { headers = {}, protocols = ["heddle.v1"] }: { headers?: Record<string, string>; protocols?: string[] } = {},
-): Promise<{ readonly status: number; readonly code?: string; readonly protocol?: string; readonly extensions?: string }> {
+): Promise<{
+  readonly status: number;
+  readonly code?: string;
+  readonly protocol?: string;
+  readonly extensions?: string;
+}> {
   const socket = new WebSocket(url.replace(/^http/, "ws"), protocols, { headers, perMessageDeflate: true });
   onTestFinished(() => socket.terminate());
   socket.on("error", () => undefined);
@@ -136,7 +143,12 @@ describe("the upgrade", () => {
   });
 
   test("WS-OPN-2: requests of one principal are counted with those over HTTP", async () => {
-    const own = await serve({ agents: [], port: 0, host: "127.0.0.1", rateLimits: { perPrincipal: { requests: 2, perMs: 60_000 } } });
+    const own = await serve({
+      agents: [],
+      port: 0,
+      host: "127.0.0.1",
+      rateLimits: { perPrincipal: { requests: 2, perMs: 60_000 } },
+    });
     onTestFinished(() => own.close());
     expect((await fetch(`${own.url}/agents`)).status).toBe(200);
     expect(await upgrade(`${own.url}/ws`)).toMatchObject({ status: 101 });
@@ -147,7 +159,9 @@ describe("the upgrade", () => {
     const refused = { status: 403, code: "origin-refused" };
     const from = (origin: string): Record<string, string> => ({ ...bearer(alice), origin });
     expect(await upgrade(`${server.url}/ws`, { headers: from("https://evil.example") })).toEqual(refused);
-    expect(await upgrade(`${server.url}/ws`, { headers: from("http://localhost:3000") })).toMatchObject({ status: 101 });
+    expect(await upgrade(`${server.url}/ws`, { headers: from("http://localhost:3000") })).toMatchObject({
+      status: 101,
+    });
     expect(await upgrade(`${server.url}/ws`, { headers: { ...bearer(alice), host: "evil.example" } })).toEqual(refused);
     const app = fastify();
     onTestFinished(() => app.close());
@@ -199,7 +213,11 @@ describe("WS-AUT-1: roles", () => {
   test("an observer watches, and is refused everything else; a stranger finds nothing", async () => {
     const owner = await begin("aut-1");
     await member("aut-1", "watcher", "observer");
-    const [seeing, stranger, bob] = [await open(bearer(watcher)), await open(bearer(mallory)), await open(bearer({ user: "bob" }))];
+    const [seeing, stranger, bob] = [
+      await open(bearer(watcher)),
+      await open(bearer(mallory)),
+      await open(bearer({ user: "bob" })),
+    ];
     expect(await seeing.ask({ type: "attach", thread: "aut-1" })).toMatchObject({ type: "ok" });
     await seeing.next(isOf("caught-up", "aut-1"));
     const asks = [
@@ -278,9 +296,17 @@ describe("WS-AUT-2: tokens", () => {
   test("a token that expires closes with 4001, a newer one of the same principal prolongs", async () => {
     const owner = await begin("tok-1");
     const expiresAtMs = Date.now() + 400;
-    const [kept, control] = [await open(bearer({ ...alice, expiresAtMs })), await open(bearer({ ...alice, expiresAtMs }))];
+    const [kept, control] = [
+      await open(bearer({ ...alice, expiresAtMs })),
+      await open(bearer({ ...alice, expiresAtMs })),
+    ];
     for (const socket of [kept, control]) await socket.ask({ type: "attach", thread: "tok-1" });
-    for (const token of [tokenOf({ user: "bob" }), tokenOf({ ...alice, tenant: "other" }), "wrong", tokenOf({ ...alice, expiresAtMs: 1 })]) {
+    for (const token of [
+      tokenOf({ user: "bob" }),
+      tokenOf({ ...alice, tenant: "other" }),
+      "wrong",
+      tokenOf({ ...alice, expiresAtMs: 1 }),
+    ]) {
       expect(await kept.ask({ type: "auth", token })).toMatchObject({ error: { code: "unauthenticated" } });
     }
     const later = Date.now() + 60_000;
@@ -306,7 +332,10 @@ describe("WS-AUT-2: tokens", () => {
     const auditor = { user: "auditor", roles: ["observer"] } as const;
     const socket = await open(bearer(auditor));
     await socket.ask({ type: "attach", thread: "tok-2" });
-    expect(await socket.ask({ type: "auth", token: tokenOf(auditor) })).toEqual({ type: "ok", ref: expect.any(String) });
+    expect(await socket.ask({ type: "auth", token: tokenOf(auditor) })).toEqual({
+      type: "ok",
+      ref: expect.any(String),
+    });
     expect(socket.frames.filter(isOf("ended", "tok-2"))).toEqual([]);
     const answer = await socket.ask({ type: "auth", token: tokenOf({ user: "auditor" }) });
     expect(socket.frames.slice(-2)).toEqual([{ type: "ended", thread: "tok-2" }, answer]);

@@ -131,9 +131,10 @@ describe("run", () => {
   test("WS-RUN-2: attach false follows nothing, and a run outlives its socket", async () => {
     const socket = await open();
     paced.in("run-4").say("one");
-    expect(
-      await socket.ask({ type: "run", agent: "paced", input: inputOf("run-4"), attach: false }),
-    ).toMatchObject({ type: "ok", run: "r1" });
+    expect(await socket.ask({ type: "run", agent: "paced", input: inputOf("run-4"), attach: false })).toMatchObject({
+      type: "ok",
+      run: "r1",
+    });
     socket.socket.close();
     await socket.closed;
     expect(socket.frames).toHaveLength(1);
@@ -219,7 +220,9 @@ describe("answers, stops and claims", () => {
     expect(await two.ask({ ...claim, holder: "tab 2" })).toMatchObject({ error: { code: "tool-call-taken" } });
     await one.ask({ ...claim, holder: "tab 1", leaseMs: 0 });
     expect(await two.ask({ ...claim, holder: "tab 2" })).toMatchObject({ type: "ok" });
-    expect(await two.ask({ ...claim, holder: "tab 2", leaseMs: -1 })).toMatchObject({ error: { code: "frame-invalid" } });
+    expect(await two.ask({ ...claim, holder: "tab 2", leaseMs: -1 })).toMatchObject({
+      error: { code: "frame-invalid" },
+    });
     expect(await two.ask({ ...claim, call: "c2", holder: "tab 2" })).toMatchObject({
       error: { code: "tool-call-closed" },
     });
@@ -384,7 +387,9 @@ describe("attach and detach", () => {
 
   test("WS-ATT-1: two threads on one socket, each in its order", async () => {
     const socket = await open();
-    await Promise.all(["two-a", "two-b"].map((thread) => socket.ask({ type: "run", agent: "paced", input: inputOf(thread) })));
+    await Promise.all(
+      ["two-a", "two-b"].map((thread) => socket.ask({ type: "run", agent: "paced", input: inputOf(thread) })),
+    );
     for (let index = 0; index < 20; index++) {
       paced.in("two-a").say(`a${index}`);
       paced.in("two-b").say(`b${index}`);
@@ -438,15 +443,36 @@ describe("what cannot be read", () => {
       ["[1]", { error: { code: "frame-invalid", details: { path: "" } } }],
       [`${"[".repeat(600)}${"]".repeat(600)}`, { error: { code: "limit-exceeded" } }],
       [{ ref: "a" }, { ref: "a", error: { code: "frame-invalid", details: { path: "/type", received: "nothing" } } }],
-      [{ ref: "b", type: "constructor" }, { ref: "b", error: { details: { path: "/type" } } }],
-      [{ ref: "c", type: "attach" }, { ref: "c", error: { details: { path: "/thread", expected: "a text" } } }],
-      [{ ref: "d", type: "attach", thread: 7 }, { ref: "d", error: { details: { received: "7" } } }],
-      [{ ref: "e", type: "attach", thread: "t", follow: "no" }, { ref: "e", error: { details: { path: "/follow" } } }],
-      [{ ref: "f", type: "run", agent: "talker", input: [] }, { ref: "f", error: { details: { path: "/input" } } }],
-      [{ ref: "g", type: "run", agent: "talker", input: {}, onBusy: "no" }, { error: { details: { path: "/onBusy" } } }],
+      [
+        { ref: "b", type: "constructor" },
+        { ref: "b", error: { details: { path: "/type" } } },
+      ],
+      [
+        { ref: "c", type: "attach" },
+        { ref: "c", error: { details: { path: "/thread", expected: "a text" } } },
+      ],
+      [
+        { ref: "d", type: "attach", thread: 7 },
+        { ref: "d", error: { details: { received: "7" } } },
+      ],
+      [
+        { ref: "e", type: "attach", thread: "t", follow: "no" },
+        { ref: "e", error: { details: { path: "/follow" } } },
+      ],
+      [
+        { ref: "f", type: "run", agent: "talker", input: [] },
+        { ref: "f", error: { details: { path: "/input" } } },
+      ],
+      [
+        { ref: "g", type: "run", agent: "talker", input: {}, onBusy: "no" },
+        { error: { details: { path: "/onBusy" } } },
+      ],
       [{ type: "ping", ref: 7 }, { error: { code: "frame-invalid", details: { path: "/ref" } } }],
       [{ type: "ping", ref: "x".repeat(129) }, { error: { details: { path: "/ref" } } }],
-      [{ type: "ping", ref: "x".repeat(128), more: true }, { type: "pong", ref: "x".repeat(128) }],
+      [
+        { type: "ping", ref: "x".repeat(128), more: true },
+        { type: "pong", ref: "x".repeat(128) },
+      ],
       [{ type: "ping" }, { type: "pong" }],
     ];
     for (const [frame] of cases) socket.send(frame);

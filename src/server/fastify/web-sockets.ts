@@ -12,6 +12,7 @@ import { HeddleError } from "../../protocol/index.ts";
 import { SOCKET_ROUTE, admit, faultOf, notUpgraded, withForwardedHeaders } from "../http/index.ts";
 import type { AskedRequest, Site } from "../http/index.ts";
 import type { Principal } from "../index.ts";
+import { within } from "../within.ts";
 import { CLOSE, EventFrames, SUBPROTOCOL, SocketDesk, frameOf } from "../ws/index.ts";
 import type { SocketDeskParts, Wire } from "../ws/index.ts";
 import { loggedError } from "./logged-error.ts";
@@ -88,8 +89,10 @@ export class WebSockets {
     const { log } = request;
     const { tenant } = principal;
     const { telemetry } = this.#site.server;
-    const open = new OpenSocket(socket, request.raw.socket, (wire) =>
-      new SocketDesk(this.#partsFor(request), principal, wire),
+    const open = new OpenSocket(
+      socket,
+      request.raw.socket,
+      (wire) => new SocketDesk(this.#partsFor(request), principal, wire),
     );
     this.#open.add(open);
     telemetry.sockets += 1;
@@ -99,7 +102,10 @@ export class WebSockets {
     socket.on("close", (code) => {
       this.#remove(open);
       telemetry.sockets -= 1;
-      log.info({ tenant, code: open.endedWith ?? code, durationMs: Math.round(performance.now() - sinceMs) }, "socket closed");
+      log.info(
+        { tenant, code: open.endedWith ?? code, durationMs: Math.round(performance.now() - sinceMs) },
+        "socket closed",
+      );
     });
   }
 
@@ -137,10 +143,10 @@ export class WebSockets {
     for (const open of this.#open) open.beat(nowMs, this.#options);
   }
 
-  /** Lets every client go, with the word to come back, and cuts those who do not answer. */
+  /** Lets every client go, once it has what is left for it, with the word to come back; cuts those who do not answer. */
   async end(): Promise<void> {
     this.#isEnding = true;
-    await Promise.all(Array.from(this.#open, (open) => open.end(CLOSE.goingAway, GOING_AWAY)));
+    await Promise.all(Array.from(this.#open, (open) => open.leave()));
   }
 }
 
@@ -238,6 +244,12 @@ class OpenSocket implements Wire {
 
   close(code: number, reason: string): void {
     void this.end(code, reason);
+  }
+
+  /** The server goes away, and what was followed ends. */
+  async leave(): Promise<void> {
+    await within(CLOSE_GRACE_MS, this.#desk.drained());
+    await this.end(CLOSE.goingAway, GOING_AWAY);
   }
 
   /** Closes, and cuts the connection where the client does not answer. */

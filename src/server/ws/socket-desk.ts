@@ -76,6 +76,7 @@ export class SocketDesk {
   readonly #wire: Wire;
   readonly #followed = new Map<string, Followed>();
   readonly #turns = new Turns();
+  readonly #pumps = new Set<Promise<void>>();
   #principal: Principal;
   #heddle: Conversations;
   #token: string | undefined;
@@ -207,7 +208,8 @@ export class SocketDesk {
       this.#leave(thread);
       this.#followed.set(thread, followed);
       ok(attachment);
-      void this.#pump(followed, attachment);
+      const pump = this.#pump(followed, attachment).finally(() => this.#pumps.delete(pump));
+      this.#pumps.add(pump);
     });
   }
 
@@ -295,6 +297,11 @@ export class SocketDesk {
     if (!this.#isOpen) return;
     this.gone();
     this.#wire.close(code, reason);
+  }
+
+  /** Resolves when everything that is followed now has ended, and was told so. */
+  async drained(): Promise<void> {
+    await Promise.all(this.#pumps);
   }
 
   /** The socket is gone: nothing is followed any more. */
