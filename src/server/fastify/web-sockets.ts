@@ -201,7 +201,7 @@ class OpenSocket implements Wire {
     socket.on("error", () => void this.end());
   }
 
-  /** A connection that is destroyed may forget its writes. */
+  /** Nobody waits any more for what is under way: a connection that is destroyed may forget its writes. */
   #gone(): void {
     this.#desk.gone();
     for (const write of this.#writing) write.taken(false);
@@ -254,7 +254,7 @@ class OpenSocket implements Wire {
 
   /** Closes, and cuts the connection where the client does not answer. */
   async end(code?: number, reason?: string): Promise<void> {
-    this.#desk.gone();
+    this.#gone();
     this.endedWith ??= code;
     this.#socket.close(code, reason);
     const cut = setTimeout(() => this.#socket.terminate(), CLOSE_GRACE_MS);
