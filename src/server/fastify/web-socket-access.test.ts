@@ -271,6 +271,23 @@ describe("WS-AUT-1: roles", () => {
     expect(seen[1]).not.toContain("secret");
   });
 
+  test("WS-ATT-4: a cursor moves past what a view hides, and counts", async () => {
+    await begin("aut-5");
+    await member("aut-5", "watcher", "observer");
+    const seeing = await open(bearer(watcher));
+    await seeing.ask({ type: "attach", thread: "aut-5" });
+    await seeing.next(isOf("caught-up", "aut-5"));
+    const before = String(seeing.frames.findLast(({ id }) => id !== undefined)?.["id"]);
+    paced.in("aut-5").do((emit) => emit.reasoning().write("secret thought"));
+    const moved = await seeing.next(isOf("moved", "aut-5"));
+    expect(String(moved["id"]) > before).toBe(true);
+    await seeing.ask({ type: "attach", thread: "aut-5", after: moved["id"] });
+    paced.in("aut-5").say("seen");
+    paced.in("aut-5").end();
+    await seeing.next((frame) => Object(frame["event"]).type === "RUN_FINISHED");
+    expect(JSON.stringify(seeing.frames)).not.toContain("secret");
+  });
+
   test("an attachment ends when its role does, and the others of the socket go on", async () => {
     const owner = await begin("aut-3");
     await begin("aut-4");
