@@ -12,6 +12,7 @@ import { createHeddle } from "../index.ts";
 import type { Conversations, Heddle, HeddleOptions } from "../index.ts";
 import {
   NO_BYTES,
+  SOCKET_ROUTE,
   admit,
   checkEncoding,
   doorOf,
@@ -101,7 +102,7 @@ function reporting(
 }
 
 async function addRoutes(app: FastifyInstance, heddle: Heddle, options: HttpOptions): Promise<void> {
-  const routes = routesOf(options.mounts ?? {}, heddle.agents);
+  const routes = routesOf(options.mounts ?? {}, heddle.agents, [SOCKET_ROUTE]);
   const { keepAliveMs = 10_000, stallMs = 30_000, forwardHeaders = [] } = options;
   const { socketIdleMs = 30 * 60_000, socketMaxAgeMs = 24 * 60 * 60_000 } = options;
   const connections = new Connections({ keepAliveMs, stallMs });
@@ -126,6 +127,7 @@ async function addRoutes(app: FastifyInstance, heddle: Heddle, options: HttpOpti
   });
   // Only whoever answers knows whether it reads lines.
   app.addContentTypeParser(NDJSON_MEDIA_TYPE, async (_: FastifyRequest, body: Readable) => body);
+  await sockets.register(app);
   app.addHook("onRequest", async () => {
     if (closing) throw serverClosing();
   });
@@ -140,7 +142,6 @@ async function addRoutes(app: FastifyInstance, heddle: Heddle, options: HttpOpti
 
   await heddle.open();
   for (const route of routes) addRoute(app, route, site, connections);
-  await sockets.register(app);
 }
 
 /** Refuses callers from elsewhere, and answers what browsers ask before they call. */
