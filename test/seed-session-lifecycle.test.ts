@@ -61,7 +61,7 @@ const bearer = async (user: string, roles: readonly string[] = []): Promise<Reco
 
 /** Lets everybody in, for a moment. */
 const soonOver = (): Promise<{ tenant: string; user: string; roles: []; expiresAtMs: number }> =>
-  Promise.resolve({ tenant: "acme", user: "alice", roles: [], expiresAtMs: Date.now() + 200 });
+  Promise.resolve({ tenant: "acme", user: "alice", roles: [], expiresAtMs: Date.now() + 1500 });
 
 /** Resolves when as many sessions live. */
 async function living(sessions: Sessions, count: number): Promise<void> {
@@ -69,18 +69,17 @@ async function living(sessions: Sessions, count: number): Promise<void> {
 }
 
 test("SES-END-2, 003 REQ-SM-4.2, REQ-SM-4.3, REQ-SM-4.4, REQ-SM-1.3, perf/session-memory.1: after the configured time without activity session-ended is sent, and the session is gone", async () => {
-  const { url, sessions } = await hosted({ agents: [counting()], sessions: { timeoutMs: 300 } });
+  const { url, sessions } = await hosted({ agents: [counting()], sessions: { timeoutMs: 1000 } });
   const client = await openSession(url, "/api/ag-ui/echo");
   const openedMs = performance.now();
   let lastMs = openedMs;
   // Activity for longer than the time: each request begins it anew.
-  while (lastMs - openedMs < 500) {
+  while (lastMs - openedMs < 1500) {
     await client.ask("Hello");
     lastMs = performance.now();
-    await new Promise((resolve) => setTimeout(resolve, 50));
   }
   expect((await client.closed)[0]).toBe(4009);
-  expect(performance.now() - lastMs).toBeGreaterThan(250);
+  expect(performance.now() - lastMs).toBeGreaterThan(900);
   expect(client.events.at(-1)).toMatchObject({ type: "session-ended", data: { reason: "timeout" } });
   expect(sessions.size).toBe(0);
   // The thread stays.
@@ -89,13 +88,14 @@ test("SES-END-2, 003 REQ-SM-4.2, REQ-SM-4.3, REQ-SM-4.4, REQ-SM-1.3, perf/sessio
 
 test("SES-END-2, 003 REQ-SM-4.3: a session whose agent is at work is not idle, however long that takes", async () => {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
-  const { url } = await hosted({ agents: [counting({ wait: gate })], sessions: { timeoutMs: 50 } });
-  const [busy, idle] = [await openSession(url, "/api/ag-ui/echo"), await openSession(url, "/api/ag-ui/echo")];
+  const { url } = await hosted({ agents: [counting({ wait: gate })], sessions: { timeoutMs: 1000 } });
+  const busy = await openSession(url, "/api/ag-ui/echo");
   busy.say("wait");
   await busy.next("text-chunk");
+  // One that came later, and did nothing, is gone before.
+  const idle = await openSession(url, "/api/ag-ui/echo");
   await idle.closed;
-  const third = await openSession(url, "/api/ag-ui/echo");
-  await third.closed;
+  expect(busy.socket.readyState).toBe(busy.socket.OPEN);
   open();
   await busy.next("agent-response-complete");
   await busy.closed;
@@ -114,9 +114,9 @@ test("HTTP-SRV-3: chosen headers of the upgrade reach the agents of its requests
 });
 
 test("003 REQ-5.2: a connection stays open until one side closes it, through silences that are longer than a heartbeat", async () => {
-  const url = await serveAgents({ agents: [counting()], keepAliveMs: 200 });
+  const url = await serveAgents({ agents: [counting()], keepAliveMs: 600 });
   const client = await openSession(url, "/api/ag-ui/echo");
-  for (let beats = 0; beats < 3; beats++) await once(client.socket, "ping");
+  for (let beats = 0; beats < 2; beats++) await once(client.socket, "ping");
   expect(texts(await client.ask("Hello"))).toEqual(["Hello 1", "."]);
   await client.close();
 });

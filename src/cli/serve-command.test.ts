@@ -109,7 +109,7 @@ describe("configuration", () => {
   test("003 REQ-AC-4.3: endpoints and timeout of sessions", async () => {
     await put("agent.ts", agentNamed("mine"));
     await put("heddle.config.json", { files: ["agent.ts"], sessions: { endpoints: { hello: { agent: "mine" } } } });
-    const command = heddle(["serve", "--port", "0"], { HEDDLE_SESSION_TIMEOUT_MS: "300" });
+    const command = heddle(["serve", "--port", "0"], { HEDDLE_SESSION_TIMEOUT_MS: "1500" });
     const client = await openSession(await ready(command), "/api/ag-ui/hello");
     expect((await client.ask("Hi"))[0]?.data.text).toBe("I am mine");
     await client.closed;
