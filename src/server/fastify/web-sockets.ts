@@ -14,7 +14,7 @@ import type { AskedRequest, Site } from "../http/index.ts";
 import type { Principal } from "../index.ts";
 import { within } from "../within.ts";
 import { CLOSE, EventFrames, SUBPROTOCOL, SocketDesk, frameOf } from "../ws/index.ts";
-import type { SocketDeskParts, Wire } from "../ws/index.ts";
+import type { SocketDeskParts, SocketUser, Wire } from "../ws/index.ts";
 import { loggedError } from "./logged-error.ts";
 import { registerWebSocket } from "./register-web-socket.ts";
 import { headerOf, queryOf } from "./request-parts.ts";
@@ -85,15 +85,16 @@ export class WebSockets {
   #serve(socket: WebSocket, request: FastifyRequest): void {
     const principal = admitted.get(request);
     if (principal === undefined) return void socket.terminate();
+    const parts = this.#partsFor(request);
+    this.keep(socket, request, principal, (wire) => new SocketDesk(parts, principal, wire));
+  }
+
+  /** Keeps a socket of somebody until it is closed, and has it served. */
+  keep(socket: WebSocket, request: FastifyRequest, { tenant }: Principal, user: (wire: Wire) => SocketUser): void {
     if (this.#isEnding) return socket.close(CLOSE.goingAway, GOING_AWAY);
     const { log } = request;
-    const { tenant } = principal;
     const { telemetry } = this.#site.server;
-    const open = new OpenSocket(
-      socket,
-      request.raw.socket,
-      (wire) => new SocketDesk(this.#partsFor(request), principal, wire),
-    );
+    const open = new OpenSocket(socket, request.raw.socket, user);
     this.#open.add(open);
     telemetry.sockets += 1;
     this.#timer ??= setInterval(() => this.#beat(), this.#options.keepAliveMs).unref();
@@ -155,7 +156,8 @@ const GOING_AWAY = "going away";
 /** Who was let in, until their socket is open. */
 const admitted = new WeakMap<FastifyRequest, Principal>();
 
-function askedOf(request: FastifyRequest): AskedRequest {
+/** A request to open a socket, as it is judged. */
+export function askedOf(request: FastifyRequest): AskedRequest {
   const { method, url } = request;
   const [path = url] = url.split("?", 1);
   return { method, path, query: queryOf(url), header: (name) => headerOf(request, name) };
@@ -177,7 +179,7 @@ interface Writing {
 class OpenSocket implements Wire {
   readonly #socket: WebSocket;
   readonly #raw: Socket;
-  readonly #desk: SocketDesk;
+  readonly #desk: SocketUser;
   readonly #openedMs = performance.now();
   readonly #closed: Promise<void>;
   #usedMs = this.#openedMs;
@@ -189,11 +191,11 @@ class OpenSocket implements Wire {
   /** What we closed it with; undefined where we did not. Who is cut never answers it. */
   endedWith: number | undefined;
 
-  constructor(socket: WebSocket, raw: Socket, desk: (wire: Wire) => SocketDesk) {
+  constructor(socket: WebSocket, raw: Socket, desk: (wire: Wire) => SocketUser) {
     this.#socket = socket;
     this.#raw = raw;
-    this.#desk = desk(this);
     this.#closed = new Promise((resolve) => socket.once("close", () => resolve()));
+    this.#desk = desk(this);
     socket.on("message", (data, isBinary) => void this.#receive(data, isBinary));
     socket.on("pong", () => (this.#isAlive = true));
     socket.on("close", () => this.#gone());
@@ -249,7 +251,8 @@ class OpenSocket implements Wire {
   /** The server goes away, and what was followed ends. */
   async leave(): Promise<void> {
     await within(CLOSE_GRACE_MS, this.#desk.drained());
-    await this.end(CLOSE.goingAway, GOING_AWAY);
+    this.#desk.end(CLOSE.goingAway, GOING_AWAY);
+    await this.#closed;
   }
 
   /** Closes, and cuts the connection where the client does not answer. */
@@ -266,10 +269,10 @@ class OpenSocket implements Wire {
   beat(nowMs: number, { stallMs, idleMs, maxAgeMs }: WebSocketOptions): void {
     if (!this.#isOpen) return;
     const [oldest] = this.#writing;
-    if (oldest !== undefined && nowMs - oldest.sinceMs >= stallMs) return this.close(CLOSE.tooSlow, TOO_SLOW);
-    if (nowMs - this.#openedMs >= maxAgeMs) return this.close(CLOSE.aged, "open for too long");
+    if (oldest !== undefined && nowMs - oldest.sinceMs >= stallMs) return this.#desk.end(CLOSE.tooSlow, TOO_SLOW);
+    if (nowMs - this.#openedMs >= maxAgeMs) return this.#desk.end(CLOSE.aged, "open for too long");
     if (this.#desk.isBusy) this.#usedMs = nowMs;
-    else if (nowMs - this.#usedMs >= idleMs) return this.close(CLOSE.aged, "idle for too long");
+    else if (nowMs - this.#usedMs >= idleMs) return this.#desk.end(CLOSE.aged, "idle for too long");
     if (oldest !== undefined) return;
     if (!this.#isAlive) return this.#socket.terminate();
     this.#isAlive = false;
