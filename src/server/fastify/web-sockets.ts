@@ -64,6 +64,7 @@ export class WebSockets {
         perMessageDeflate: false,
         handleProtocols: () => SUBPROTOCOL,
       },
+      errorHandler: onSocketError,
     });
     app.route({
       method: "GET",
@@ -113,7 +114,7 @@ export class WebSockets {
       );
     });
     this.#open.add(open);
-    this.#timer ??= setInterval(() => this.#beat(), this.#options.keepAliveMs).unref();
+    this.#timer ??= setInterval(() => this.#beatSoon(), this.#options.keepAliveMs).unref();
     socket.on("close", () => this.#remove(open));
   }
 
@@ -122,6 +123,11 @@ export class WebSockets {
     if (this.#open.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
+  }
+
+  /** What has come meanwhile is read first: whoever has answered is not gone because we were busy. */
+  #beatSoon(): void {
+    setImmediate(() => this.#beat());
   }
 
   #beat(): void {
@@ -136,8 +142,21 @@ export class WebSockets {
   }
 }
 
+/** Goes out when everything before it has. */
+const NO_BYTES = new Uint8Array();
+
 /** Who was let in, until their socket is open. */
 const admitted = new WeakMap<FastifyRequest, Principal>();
+
+/**
+ * A fault of the client: the library closes the socket itself, with the code that the fault has. Only where it was not that
+ * far yet, the fault is ours.
+ */
+function onSocketError(error: Error, socket: WebSocket, request: FastifyRequest): void {
+  if (socket.readyState !== socket.OPEN) return;
+  request.log.error({ err: error }, "a socket failed");
+  socket.terminate();
+}
 
 function askedOf(request: FastifyRequest): AskedRequest {
   const { method, url } = request;
@@ -155,7 +174,8 @@ class OpenSocket implements Wire {
   #usedMs = this.#openedMs;
   /** Since when each write is under way that is not taken yet. */
   readonly #writing = new Set<{ readonly sinceMs: number }>();
-  #isAlive = true;
+  /** What had been read when it was asked last whether anybody is there. */
+  #readBytes = -1;
 
   constructor(socket: WebSocket, raw: Socket, desk: (wire: Wire) => SocketDesk) {
     this.#socket = socket;
@@ -163,15 +183,13 @@ class OpenSocket implements Wire {
     this.#desk = desk(this);
     this.#closed = new Promise((resolve) => socket.once("close", () => resolve()));
     socket.on("message", (data, isBinary) => void this.#receive(data, isBinary));
-    socket.on("pong", () => (this.#isAlive = true));
     socket.on("close", () => this.#desk.gone());
-    // The library closes the socket itself, with the code that the fault has.
-    socket.on("error", () => this.#desk.gone());
+    // The library has said why; the client need not answer.
+    socket.on("error", () => this.close(CLOSE.goingAway, ""));
   }
 
   async #receive(data: unknown, isBinary: boolean): Promise<void> {
     this.#usedMs = performance.now();
-    this.#isAlive = true;
     if (isBinary || !Buffer.isBuffer(data)) return this.#desk.fail(notText());
     await this.#desk.receive(data);
   }
@@ -183,12 +201,20 @@ class OpenSocket implements Wire {
   }
 
   /** Past the library: it writes its own frames whole too, so none falls into another. */
-  write(frames: Uint8Array): Promise<boolean> {
-    if (this.#socket.readyState !== this.#socket.OPEN || this.#raw.destroyed) return Promise.resolve(false);
+  write(frames: Uint8Array): boolean | Promise<boolean> {
+    if (this.#socket.readyState !== this.#socket.OPEN || this.#raw.destroyed) return false;
+    this.#raw.write(frames);
+    // The system has taken it all, as it mostly does: nobody has to be called later.
+    if (this.#raw.writableLength === 0) return !this.#raw.destroyed;
+    return this.#taken();
+  }
+
+  /** Resolves when all that was written is taken: to true, or to false where nobody is there any more. */
+  #taken(): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const write = { sinceMs: performance.now() };
     this.#writing.add(write);
-    this.#raw.write(frames, (error) => {
+    this.#raw.write(NO_BYTES, (error) => {
       this.#writing.delete(write);
       resolve(error === undefined || error === null);
     });
@@ -216,8 +242,9 @@ class OpenSocket implements Wire {
     if (this.#desk.isBusy) this.#usedMs = nowMs;
     else if (nowMs - this.#usedMs >= idleMs) return this.close(CLOSE.aged, "idle for too long");
     if (oldest !== undefined) return;
-    if (!this.#isAlive) return this.#socket.terminate();
-    this.#isAlive = false;
+    // Whatever comes is a sign of life: a pong cannot overtake a large frame that takes its time.
+    if (this.#raw.bytesRead === this.#readBytes) return this.#socket.terminate();
+    this.#readBytes = this.#raw.bytesRead;
     this.#socket.ping();
   }
 }

@@ -13,13 +13,15 @@ import { CLOSE, closeCodeOf, closeReasonOf } from "./close-codes.ts";
 import { readClientFrame, readFrameJson, refOf } from "./client-frames.ts";
 import type { ClientFrame } from "./client-frames.ts";
 import type { EventFrames } from "./event-frames.ts";
+import { writeFrames } from "./write-frames.ts";
+import type { Write } from "./write-frames.ts";
 
 /** What a socket is written to. */
 export interface Wire {
   /** Sends a text, whenever it goes out. */
   send(text: string): void;
-  /** Sends whole frames, and resolves when they are taken: to true, or to false where nobody is there any more. */
-  write(frames: Uint8Array): Promise<boolean>;
+  /** Sends whole frames. */
+  readonly write: Write;
   /** Ends the socket. */
   close(code: number, reason: string): void;
 }
@@ -187,9 +189,8 @@ export class SocketDesk {
     const encoding = frames.enter(thread);
     const caughtUp = (): void => this.#tell({ type: "caught-up", thread });
     try {
-      for await (const bytes of attachment.frames(encoding, caughtUp)) {
-        if (!(await this.#wire.write(bytes))) return;
-      }
+      const events = attachment.frames(encoding, caughtUp);
+      if (!(await writeFrames(events, (bytes) => this.#wire.write(bytes)))) return;
       if (!gone.signal.aborted) this.#tell({ type: "ended", thread, run });
     } catch (error) {
       const failure = error instanceof HeddleError ? error : faultOf(error);
