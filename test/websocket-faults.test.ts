@@ -11,7 +11,7 @@ import { clientFrame, openRawSocket } from "./raw-socket.ts";
 import type { RawSocket } from "./raw-socket.ts";
 import { SOCKET_KINDS } from "./socket-kinds.ts";
 import type { SocketKind } from "./socket-kinds.ts";
-import { attachTo, framesOf, postRun } from "./sse-client.ts";
+import { attachTo, framesOf } from "./sse-client.ts";
 import { openSocket } from "./ws-client.ts";
 import type { TestSocket } from "./ws-client.ts";
 
@@ -65,6 +65,15 @@ class FaultsServer {
   kill(): void {
     this.#child.kill("SIGKILL");
   }
+}
+
+/** A run in a thread of its agent's name. */
+async function runToEnd(url: string, agent: string): Promise<void> {
+  const { socket, closed, ask, next } = await openSocket(url);
+  await ask({ type: "run", agent, input: { threadId: agent, runId: "r", messages: [] } });
+  await next(({ type }) => type === "ended");
+  socket.close();
+  await closed;
 }
 
 /** Two who watch the clock, which ticks all the while. */
@@ -234,10 +243,11 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     return [];
   },
 
-  /** Clients that ask for much, and take nothing. */
+  /** Clients that ask for much, and take nothing; half of them say that nothing follows from them either. */
   async stall(url, kind) {
     const sockets = await openMany(10, url, kind, { reads: false });
     for (const { write } of sockets) await write(json(kind.wantsLots));
+    for (const { socket } of sockets.slice(5)) socket.end();
     return sockets;
   },
 
@@ -334,10 +344,7 @@ describe.each(Object.entries(SOCKET_KINDS))("a socket of %s", (_, kind) => {
 
   beforeAll(async () => {
     server = await FaultsServer.start();
-    for (const agent of ["brief", "lots"]) {
-      const answer = await postRun(server.url, agent, { threadId: agent, runId: "r" });
-      for await (const frame of framesOf(answer)) void frame;
-    }
+    for (const agent of ["brief", "lots"]) await runToEnd(server.url, agent);
     witnesses = await Witnesses.start(server);
     witnesses.watch();
     await witnesses.check();

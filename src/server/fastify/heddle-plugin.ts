@@ -12,6 +12,7 @@ import { createHeddle } from "../index.ts";
 import type { Conversations, Heddle, HeddleOptions } from "../index.ts";
 import {
   NO_BYTES,
+  SOCKET_ROUTE,
   admit,
   checkEncoding,
   doorOf,
@@ -101,7 +102,7 @@ function reporting(
 }
 
 async function addRoutes(app: FastifyInstance, heddle: Heddle, options: HttpOptions): Promise<void> {
-  const routes = routesOf(options.mounts ?? {}, heddle.agents);
+  const routes = routesOf(options.mounts ?? {}, heddle.agents, [SOCKET_ROUTE]);
   const { keepAliveMs = 10_000, stallMs = 30_000, forwardHeaders = [] } = options;
   const { socketIdleMs = 30 * 60_000, socketMaxAgeMs = 24 * 60 * 60_000 } = options;
   const connections = new Connections({ keepAliveMs, stallMs });

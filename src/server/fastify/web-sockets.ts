@@ -6,15 +6,16 @@
  * One timer for all sockets finds those that are gone, stalled, idle or old, and runs only while there are any.
  */
 import type { Socket } from "node:net";
-import { fastifyWebsocket } from "@fastify/websocket";
 import type { WebSocket } from "@fastify/websocket";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { HeddleError } from "../../protocol/index.ts";
-import { admit, faultOf } from "../http/index.ts";
+import { SOCKET_ROUTE, admit, faultOf, notUpgraded, withForwardedHeaders } from "../http/index.ts";
 import type { AskedRequest, Site } from "../http/index.ts";
 import type { Principal } from "../index.ts";
-import { CLOSE, EventFrames, SUBPROTOCOL, SocketDesk } from "../ws/index.ts";
-import type { Wire } from "../ws/index.ts";
+import { CLOSE, EventFrames, SUBPROTOCOL, SocketDesk, frameOf } from "../ws/index.ts";
+import type { SocketDeskParts, Wire } from "../ws/index.ts";
+import { loggedError } from "./logged-error.ts";
+import { registerWebSocket } from "./register-web-socket.ts";
 import { headerOf, queryOf } from "./request-parts.ts";
 
 /** How sockets are kept. */
@@ -31,7 +32,7 @@ export interface WebSocketOptions {
   readonly maxFrameBytes: number;
 }
 
-/** Most that may wait in the library for a client that reads slowly, in bytes. */
+/** Most that may wait for a client that reads slowly beside the events of each thread, in bytes. */
 const MAX_BUFFERED_BYTES = 4 * 1024 * 1024;
 
 /** How long a client may take to answer a close. */
@@ -44,6 +45,7 @@ export class WebSockets {
   readonly #site: Site;
   readonly #options: WebSocketOptions;
   #timer: NodeJS.Timeout | undefined;
+  #isEnding = false;
 
   constructor(site: Site, options: WebSocketOptions) {
     this.#site = site;
@@ -57,65 +59,71 @@ export class WebSockets {
 
   /** Adds the route. */
   async register(app: FastifyInstance): Promise<void> {
-    await app.register(fastifyWebsocket, {
-      options: {
-        maxPayload: this.#options.maxFrameBytes,
-        // Measured: it costs more than it saves on frames of one event. Events that are compressed cannot be shared.
-        perMessageDeflate: false,
-        handleProtocols: () => SUBPROTOCOL,
-      },
-      errorHandler: onSocketError,
-    });
+    await registerWebSocket(app, this.#options.maxFrameBytes);
     app.route({
       method: "GET",
-      url: "/ws",
-      websocket: true,
+      url: SOCKET_ROUTE.path,
+      exposeHeadRoute: false,
       onRequest: async (request) => this.#admit(request),
-      handler: (socket, request) => this.#serve(socket, request),
+      handler: () => {
+        throw notUpgraded();
+      },
+      wsHandler: (socket, request) => this.#serve(socket, request),
     });
   }
 
   async #admit(request: FastifyRequest): Promise<void> {
-    const header = (name: string): string | undefined => headerOf(request, name);
-    const offered = (header("sec-websocket-protocol") ?? "").split(",").map((name) => name.trim());
-    if (!offered.includes(SUBPROTOCOL)) {
-      const message = `This address speaks WebSocket, and of it the subprotocol ${SUBPROTOCOL} only: offer it.`;
-      throw new HeddleError("request-invalid", message, { reason: "subprotocol" });
-    }
-    admitted.set(request, (await admit(this.#site, {}, askedOf(request))).principal);
+    const { principal } = await admit(this.#site, SOCKET_ROUTE, askedOf(request));
+    if (!request.ws) throw notUpgraded();
+    const offered = (headerOf(request, "sec-websocket-protocol") ?? "").split(",").map((name) => name.trim());
+    if (!offered.includes(SUBPROTOCOL)) throw withoutSubprotocol();
+    admitted.set(request, principal);
   }
 
   #serve(socket: WebSocket, request: FastifyRequest): void {
     const principal = admitted.get(request);
     if (principal === undefined) return void socket.terminate();
-    const { server, authenticate, limits } = this.#site;
-    const open = new OpenSocket(socket, request.raw.socket, (wire) => {
-      const byToken = (token: string): Promise<Principal> => {
-        const header = (name: string): string | undefined =>
-          name === "authorization" ? `Bearer ${token}` : headerOf(request, name);
-        return authenticate === undefined
-          ? Promise.resolve(principal)
-          : authenticate({ ...askedOf(request), query: new URLSearchParams(), header });
-      };
-      return new SocketDesk(
-        {
-          server,
-          frames: this.#frames,
-          authenticate: byToken,
-          take: ({ tenant, user }) => limits?.take(JSON.stringify([tenant, user])),
-          maxFrameBytes: this.#options.maxFrameBytes,
-          faultOf: (error) => {
-            request.log.error({ err: error }, "a frame failed");
-            return faultOf(error);
-          },
-        },
-        principal,
-        wire,
-      );
-    });
+    if (this.#isEnding) return socket.close(CLOSE.goingAway, GOING_AWAY);
+    const { log } = request;
+    const { tenant } = principal;
+    const { telemetry } = this.#site.server;
+    const open = new OpenSocket(
+      socket,
+      request.raw.socket,
+      (wire) => new SocketDesk(this.#partsFor(request), principal, wire),
+    );
     this.#open.add(open);
+    telemetry.sockets += 1;
     this.#timer ??= setInterval(() => this.#beatSoon(), this.#options.keepAliveMs).unref();
-    socket.on("close", () => this.#remove(open));
+    log.info({ tenant }, "socket opened");
+    const sinceMs = performance.now();
+    socket.on("close", (code) => {
+      this.#remove(open);
+      telemetry.sockets -= 1;
+      log.info({ tenant, code, durationMs: Math.round(performance.now() - sinceMs) }, "socket closed");
+    });
+  }
+
+  #partsFor(request: FastifyRequest): SocketDeskParts {
+    const { server, authenticate, limits, forwardHeaders, onWarnings } = this.#site;
+    const headers = (token: string | undefined) => (name: string) =>
+      token !== undefined && name === "authorization" ? `Bearer ${token}` : headerOf(request, name);
+    return {
+      server,
+      frames: this.#frames,
+      authenticate:
+        authenticate &&
+        ((token) => authenticate({ ...askedOf(request), query: new URLSearchParams(), header: headers(token) })),
+      take: ({ tenant, user }) => limits?.take(JSON.stringify([tenant, user])),
+      underHeaders: (token, work) => withForwardedHeaders(forwardHeaders, headers(token), work),
+      maxFrameBytes: this.#options.maxFrameBytes,
+      onWarnings,
+      faultOf: (error) => {
+        const fault = faultOf(error);
+        request.log.error({ err: loggedError(error), ...fault.details }, "a request failed");
+        return fault;
+      },
+    };
   }
 
   #remove(open: OpenSocket): void {
@@ -137,10 +145,12 @@ export class WebSockets {
 
   /** Lets every client go, with the word to come back, and cuts those who do not answer. */
   async end(): Promise<void> {
-    const closed = [...this.#open].map((open) => open.end(CLOSE.goingAway, "going away"));
-    await Promise.all(closed);
+    this.#isEnding = true;
+    await Promise.all(Array.from(this.#open, (open) => open.end(CLOSE.goingAway, GOING_AWAY)));
   }
 }
+
+const GOING_AWAY = "going away";
 
 /** Goes out when everything before it has. */
 const NO_BYTES = new Uint8Array();
@@ -148,20 +158,22 @@ const NO_BYTES = new Uint8Array();
 /** Who was let in, until their socket is open. */
 const admitted = new WeakMap<FastifyRequest, Principal>();
 
-/**
- * A fault of the client: the library closes the socket itself, with the code that the fault has. Only where it was not that
- * far yet, the fault is ours.
- */
-function onSocketError(error: Error, socket: WebSocket, request: FastifyRequest): void {
-  if (socket.readyState !== socket.OPEN) return;
-  request.log.error({ err: error }, "a socket failed");
-  socket.terminate();
-}
-
 function askedOf(request: FastifyRequest): AskedRequest {
   const { method, url } = request;
   const [path = url] = url.split("?", 1);
   return { method, path, query: queryOf(url), header: (name) => headerOf(request, name) };
+}
+
+function withoutSubprotocol(): HeddleError {
+  const message = `This address speaks the subprotocol ${SUBPROTOCOL} of WebSocket only: offer it.`;
+  return new HeddleError("request-invalid", message, { reason: "subprotocol" });
+}
+
+interface Writing {
+  /** Since when. */
+  readonly sinceMs: number;
+  /** Told how it went, once. */
+  readonly taken: (isTaken: boolean) => void;
 }
 
 /** One socket, and what is under way on it. */
@@ -172,8 +184,10 @@ class OpenSocket implements Wire {
   readonly #openedMs = performance.now();
   readonly #closed: Promise<void>;
   #usedMs = this.#openedMs;
-  /** Since when each write is under way that is not taken yet. */
-  readonly #writing = new Set<{ readonly sinceMs: number }>();
+  /** What is under way and not taken yet, the oldest first. */
+  readonly #writing = new Set<Writing>();
+  /** Bytes of texts that are not taken yet. */
+  #waitingBytes = 0;
   /** What had been read when it was asked last whether anybody is there. */
   #readBytes = -1;
 
@@ -183,9 +197,16 @@ class OpenSocket implements Wire {
     this.#desk = desk(this);
     this.#closed = new Promise((resolve) => socket.once("close", () => resolve()));
     socket.on("message", (data, isBinary) => void this.#receive(data, isBinary));
-    socket.on("close", () => this.#desk.gone());
-    // The library has said why; the client need not answer.
-    socket.on("error", () => this.close(CLOSE.goingAway, ""));
+    socket.on("close", () => this.#gone());
+    // The library has closed the socket, with the code that the fault has; who does not answer is cut.
+    socket.on("error", () => void this.end());
+  }
+
+  /** A connection that is destroyed may forget its writes. */
+  #gone(): void {
+    this.#desk.gone();
+    for (const write of this.#writing) write.taken(false);
+    this.#writing.clear();
   }
 
   async #receive(data: unknown, isBinary: boolean): Promise<void> {
@@ -195,30 +216,38 @@ class OpenSocket implements Wire {
   }
 
   send(text: string): void {
-    if (this.#socket.readyState !== this.#socket.OPEN) return;
-    if (this.#socket.bufferedAmount > MAX_BUFFERED_BYTES) return this.#desk.end(CLOSE.tooSlow, "too slow");
-    this.#socket.send(text);
+    const frame = frameOf(text);
+    if (this.#put(frame) !== undefined) return;
+    this.#waitingBytes += frame.length;
+    if (this.#waitingBytes > MAX_BUFFERED_BYTES) return this.#desk.end(CLOSE.tooSlow, TOO_SLOW);
+    this.#await(() => (this.#waitingBytes -= frame.length));
   }
 
-  /** Past the library: it writes its own frames whole too, so none falls into another. */
   write(frames: Uint8Array): boolean | Promise<boolean> {
-    if (this.#socket.readyState !== this.#socket.OPEN || this.#raw.destroyed) return false;
-    this.#raw.write(frames);
-    // The system has taken it all, as it mostly does: nobody has to be called later.
-    if (this.#raw.writableLength === 0) return !this.#raw.destroyed;
-    return this.#taken();
+    return this.#put(frames) ?? new Promise((resolve) => this.#await(resolve));
   }
 
-  /** Resolves when all that was written is taken: to true, or to false where nobody is there any more. */
-  #taken(): Promise<boolean> {
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    const write = { sinceMs: performance.now() };
+  /**
+   * Past the library: it writes its own frames whole too, so none falls into another, and all keep their order. True where the
+   * system took it all at once, as it mostly does; false where nobody is there; undefined where it has to wait.
+   */
+  #put(frames: Uint8Array): boolean | undefined {
+    if (!this.#isOpen || this.#raw.destroyed) return false;
+    this.#raw.write(frames);
+    return this.#raw.writableLength === 0 ? true : undefined;
+  }
+
+  /** Tells when all that was written so far is taken. */
+  #await(taken: Writing["taken"]): void {
+    const write = { sinceMs: performance.now(), taken };
     this.#writing.add(write);
     this.#raw.write(NO_BYTES, (error) => {
-      this.#writing.delete(write);
-      resolve(error === undefined || error === null);
+      if (this.#writing.delete(write)) taken(error === undefined || error === null);
     });
-    return promise;
+  }
+
+  get #isOpen(): boolean {
+    return this.#socket.readyState === this.#socket.OPEN;
   }
 
   close(code: number, reason: string): void {
@@ -226,7 +255,7 @@ class OpenSocket implements Wire {
   }
 
   /** Closes, and cuts the connection where the client does not answer. */
-  async end(code: number, reason: string): Promise<void> {
+  async end(code?: number, reason?: string): Promise<void> {
     this.#desk.gone();
     this.#socket.close(code, reason);
     const cut = setTimeout(() => this.#socket.terminate(), CLOSE_GRACE_MS);
@@ -236,8 +265,10 @@ class OpenSocket implements Wire {
 
   /** Looks whether anybody is there, and whether they take what they asked for. */
   beat(nowMs: number, { stallMs, idleMs, maxAgeMs }: WebSocketOptions): void {
+    // One that closes is given its time once more, and then cut: who said that nothing follows may take nothing either.
+    if (!this.#isOpen) return void this.end();
     const [oldest] = this.#writing;
-    if (oldest !== undefined && nowMs - oldest.sinceMs >= stallMs) return this.close(CLOSE.tooSlow, "too slow");
+    if (oldest !== undefined && nowMs - oldest.sinceMs >= stallMs) return this.close(CLOSE.tooSlow, TOO_SLOW);
     if (nowMs - this.#openedMs >= maxAgeMs) return this.close(CLOSE.aged, "open for too long");
     if (this.#desk.isBusy) this.#usedMs = nowMs;
     else if (nowMs - this.#usedMs >= idleMs) return this.close(CLOSE.aged, "idle for too long");
@@ -248,6 +279,8 @@ class OpenSocket implements Wire {
     this.#socket.ping();
   }
 }
+
+const TOO_SLOW = "too slow";
 
 function notText(): HeddleError {
   return new HeddleError("frame-invalid", "Frames of a client are texts of JSON.", { reason: "binary" });
