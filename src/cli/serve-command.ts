@@ -128,13 +128,17 @@ async function serveUntilStopped(
     jwtAudience: _audience,
     rateLimit: perPrincipal,
     globalRateLimit: global,
+    sessions: sessionOptions = {},
+    sessionTimeoutMs: timeoutMs,
     ...options
   } = settings;
   const rateLimits = perPrincipal === undefined && global === undefined ? undefined : { perPrincipal, global };
+  const sessions =
+    timeoutMs === undefined || sessionOptions === false ? sessionOptions : { ...sessionOptions, timeoutMs };
   try {
     const { agents, notes } = await servedAgents(settings, env);
     const stopped = stopSignal();
-    const server = await started(() => serve({ ...options, auth, rateLimits, agents, store }));
+    const server = await started(() => serve({ ...options, sessions, auth, rateLimits, agents, store }));
     if (server === undefined) return 2;
     console.log([readyLine(server, agents), ...notes].join("\n"));
     await stopped;

@@ -18,7 +18,8 @@ export async function registerWebSocket(app: FastifyInstance, maxFrameBytes: num
       maxPayload: maxFrameBytes,
       // Measured: it costs more than it saves on frames of one event. Events that are compressed cannot be shared.
       perMessageDeflate: false,
-      handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
+      // Sessions have none, and a browser that offers some wants one of them back.
+      handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : ([...offered][0] ?? false)),
     },
     // A client did something wrong, and the library has closed the socket with the code for it: to cut it now would lose that.
     errorHandler: (error, socket, request) => {

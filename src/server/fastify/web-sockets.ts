@@ -13,7 +13,7 @@ import { SOCKET_ROUTE, admit, faultOf, notUpgraded, withForwardedHeaders } from 
 import type { AskedRequest, Site } from "../http/index.ts";
 import type { Principal } from "../index.ts";
 import { CLOSE, EventFrames, SUBPROTOCOL, SocketDesk, frameOf } from "../ws/index.ts";
-import type { SocketDeskParts, Wire } from "../ws/index.ts";
+import type { SocketDeskParts, SocketUser, Wire } from "../ws/index.ts";
 import { loggedError } from "./logged-error.ts";
 import { registerWebSocket } from "./register-web-socket.ts";
 import { headerOf, queryOf } from "./request-parts.ts";
@@ -83,15 +83,19 @@ export class WebSockets {
   #serve(socket: WebSocket, request: FastifyRequest): void {
     const principal = admitted.get(request);
     if (principal === undefined) return void socket.terminate();
+    this.keep(socket, request, principal, (wire) => new SocketDesk(this.#partsFor(request), principal, wire));
+  }
+
+  /** Keeps a socket until it is closed, and has it served. */
+  keep(
+    socket: WebSocket,
+    { log, raw }: FastifyRequest,
+    { tenant }: Principal,
+    userOf: (wire: Wire) => SocketUser,
+  ): void {
     if (this.#isEnding) return socket.close(CLOSE.goingAway, GOING_AWAY);
-    const { log } = request;
-    const { tenant } = principal;
     const { telemetry } = this.#site.server;
-    const open = new OpenSocket(
-      socket,
-      request.raw.socket,
-      (wire) => new SocketDesk(this.#partsFor(request), principal, wire),
-    );
+    const open = new OpenSocket(socket, raw.socket, userOf);
     this.#open.add(open);
     telemetry.sockets += 1;
     this.#timer ??= setInterval(() => this.#beatSoon(), this.#options.keepAliveMs).unref();
@@ -158,7 +162,8 @@ const NO_BYTES = new Uint8Array();
 /** Who was let in, until their socket is open. */
 const admitted = new WeakMap<FastifyRequest, Principal>();
 
-function askedOf(request: FastifyRequest): AskedRequest {
+/** A request to open a socket, as it is judged. */
+export function askedOf(request: FastifyRequest): AskedRequest {
   const { method, url } = request;
   const [path = url] = url.split("?", 1);
   return { method, path, query: queryOf(url), header: (name) => headerOf(request, name) };
@@ -180,7 +185,7 @@ interface Writing {
 class OpenSocket implements Wire {
   readonly #socket: WebSocket;
   readonly #raw: Socket;
-  readonly #desk: SocketDesk;
+  readonly #desk: SocketUser;
   readonly #openedMs = performance.now();
   readonly #closed: Promise<void>;
   #usedMs = this.#openedMs;
@@ -191,15 +196,18 @@ class OpenSocket implements Wire {
   /** What had been read when it was asked last whether anybody is there. */
   #readBytes = -1;
 
-  constructor(socket: WebSocket, raw: Socket, desk: (wire: Wire) => SocketDesk) {
+  constructor(socket: WebSocket, raw: Socket, desk: (wire: Wire) => SocketUser) {
     this.#socket = socket;
     this.#raw = raw;
-    this.#desk = desk(this);
     this.#closed = new Promise((resolve) => socket.once("close", () => resolve()));
+    this.#desk = desk(this);
     socket.on("message", (data, isBinary) => void this.#receive(data, isBinary));
     socket.on("close", () => this.#gone());
     // The library has closed the socket, with the code that the fault has; who does not answer is cut.
-    socket.on("error", () => void this.end());
+    socket.on("error", () => {
+      this.#desk.gone();
+      this.close();
+    });
   }
 
   /** A connection that is destroyed may forget its writes. */
@@ -250,28 +258,29 @@ class OpenSocket implements Wire {
     return this.#socket.readyState === this.#socket.OPEN;
   }
 
-  close(code: number, reason: string): void {
-    void this.end(code, reason);
-  }
-
   /** Closes, and cuts the connection where the client does not answer. */
-  async end(code?: number, reason?: string): Promise<void> {
-    this.#desk.gone();
+  close(code?: number, reason?: string): void {
     this.#socket.close(code, reason);
     const cut = setTimeout(() => this.#socket.terminate(), CLOSE_GRACE_MS);
+    void this.#closed.then(() => clearTimeout(cut));
+  }
+
+  /** Has it ended by whoever serves it, unless it ends already, and resolves when it is closed. */
+  async end(code: number, reason: string): Promise<void> {
+    if (this.#isOpen) this.#desk.end(code, reason);
+    else this.close(code, reason);
     await this.#closed;
-    clearTimeout(cut);
   }
 
   /** Looks whether anybody is there, and whether they take what they asked for. */
   beat(nowMs: number, { stallMs, idleMs, maxAgeMs }: WebSocketOptions): void {
     // One that closes is given its time once more, and then cut: who said that nothing follows may take nothing either.
-    if (!this.#isOpen) return void this.end();
+    if (!this.#isOpen) return this.close();
     const [oldest] = this.#writing;
-    if (oldest !== undefined && nowMs - oldest.sinceMs >= stallMs) return this.close(CLOSE.tooSlow, TOO_SLOW);
-    if (nowMs - this.#openedMs >= maxAgeMs) return this.close(CLOSE.aged, "open for too long");
+    if (oldest !== undefined && nowMs - oldest.sinceMs >= stallMs) return this.#desk.end(CLOSE.tooSlow, TOO_SLOW);
+    if (nowMs - this.#openedMs >= maxAgeMs) return this.#desk.end(CLOSE.aged, "open for too long");
     if (this.#desk.isBusy) this.#usedMs = nowMs;
-    else if (nowMs - this.#usedMs >= idleMs) return this.close(CLOSE.aged, "idle for too long");
+    else if (nowMs - this.#usedMs >= idleMs) return this.#desk.end(CLOSE.aged, "idle for too long");
     if (oldest !== undefined) return;
     // Whatever comes is a sign of life: a pong cannot overtake a large frame that takes its time.
     if (this.#raw.bytesRead === this.#readBytes) return this.#socket.terminate();
