@@ -22,19 +22,21 @@ const clock = defineAgent({
   name: "clock",
   async run({ emit }) {
     const reply = emit.text();
-    for (let said = 0; ; said++) {
-      while (said >= ticks) await ticked.promise;
-      await reply.write(`${said} `);
+    for (let said = 0; ;) {
+      if (said < ticks) await reply.write(`${said++} `);
+      else await ticked.promise;
     }
   },
 });
 
-/** Says more than the buffers of a connection hold. */
+/** Says more than the buffers of a connection hold. Its run does not end either. */
 const lots = defineAgent({
   name: "lots",
   async run({ emit }) {
     const reply = emit.text();
-    for (let index = 0; index < 400; index++) await reply.write(`${index} `.padEnd(20_000, "x"));
+    for (let index = 0; index < 400; index++) await reply.write("x".repeat(20_000));
+    await reply.write("enough");
+    await new Promise(() => undefined);
   },
 });
 
@@ -68,8 +70,8 @@ process.on("message", (message) => {
 process.on("disconnect", () => process.exit());
 
 async function measure(): Promise<void> {
-  // What has ended is settled on the side; the clock goes on.
-  while ((await store.unsettled()).length > 1) await nextTurn();
+  // What has ended is settled on the side; two do not end.
+  while ((await store.unsettled()).length > 2) await nextTurn();
   for (let round = 0; round < 4; round++) {
     globalThis.gc?.();
     for (let turn = 0; turn < 20; turn++) await nextTurn();
