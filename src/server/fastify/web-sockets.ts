@@ -20,7 +20,7 @@ import { headerOf, queryOf } from "./request-parts.ts";
 
 /** How sockets are kept. */
 export interface WebSocketOptions {
-  /** How often a socket is asked whether anybody is there; one that has not answered by the next time is gone. */
+  /** How often a socket is asked whether anybody is there; one from which nothing has come by the next time is gone. */
   readonly keepAliveMs: number;
   /** How long a client may take for what was written to it. */
   readonly stallMs: number;
