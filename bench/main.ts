@@ -14,6 +14,7 @@ import { scaleRows } from "./scale.ts";
 import { serverRows } from "./server.ts";
 import { storeRows } from "./store.ts";
 import { streamRows } from "./stream.ts";
+import { websocketRows } from "./websocket.ts";
 
 const SUITES: Readonly<Record<string, (effort: Effort) => readonly Row[] | Promise<readonly Row[]>>> = {
   agent: agentRows,
@@ -23,6 +24,7 @@ const SUITES: Readonly<Record<string, (effort: Effort) => readonly Row[] | Promi
   server: serverRows,
   store: storeRows,
   stream: streamRows,
+  websocket: websocketRows,
 };
 
 const words = process.argv.slice(2);

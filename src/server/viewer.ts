@@ -147,11 +147,11 @@ export class Viewer implements AsyncIterableIterator<Chunk, undefined>, Waiter, 
     this.#onCaughtUp = undefined;
   }
 
-  async #more(hub: Hub): Promise<void> {
+  #more(hub: Hub): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
     hub.wait(this);
-    await promise;
+    return promise;
   }
 
   #close(): void {

@@ -64,8 +64,11 @@ function hostOf(site: Site, request: FastifyRequest, { entrance }: SessionVisito
       site.server.telemetry.rejected(error.code);
       // One that is a fault of ours was told with its cause.
       if (error.code === "internal-error") return;
-      const level = error.status < 500 ? "info" : "error";
-      log[level]({ err: loggedError(error), sessionId, endpoint }, "a request of a session was refused");
+      const about = { sessionId, endpoint };
+      const told = "a request of a session was refused";
+      // Whoever floods us is told by code: where it was thrown says nothing, and costs more than the refusal.
+      if (error.status < 500) log.info({ ...about, code: error.code }, told);
+      else log.error({ ...about, err: loggedError(error) }, told);
     },
   };
 }

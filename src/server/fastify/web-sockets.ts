@@ -21,7 +21,7 @@ import { headerOf, queryOf } from "./request-parts.ts";
 
 /** How sockets are kept. */
 export interface WebSocketOptions {
-  /** How often a socket is asked whether anybody is there; one that has not answered by the next time is gone. */
+  /** How often a socket is asked whether anybody is there; one from which nothing has come by the next time is gone. */
   readonly keepAliveMs: number;
   /** How long a client may take for what was written to it. */
   readonly stallMs: number;
@@ -97,7 +97,7 @@ export class WebSockets {
     const open = new OpenSocket(socket, request.raw.socket, user);
     this.#open.add(open);
     telemetry.sockets += 1;
-    this.#timer ??= setInterval(() => this.#beat(), this.#options.keepAliveMs).unref();
+    this.#timer ??= setInterval(() => this.#beatSoon(), this.#options.keepAliveMs).unref();
     log.info({ tenant }, "socket opened");
     const sinceMs = performance.now();
     socket.on("close", (code) => {
@@ -139,6 +139,11 @@ export class WebSockets {
     this.#timer = undefined;
   }
 
+  /** What has come meanwhile is read first: whoever has answered is not gone because we were busy. */
+  #beatSoon(): void {
+    setImmediate(() => this.#beat());
+  }
+
   #beat(): void {
     const nowMs = performance.now();
     for (const open of this.#open) open.beat(nowMs, this.#options);
@@ -152,6 +157,9 @@ export class WebSockets {
 }
 
 const GOING_AWAY = "going away";
+
+/** Goes out when everything before it has. */
+const NO_BYTES = new Uint8Array();
 
 /** Who was let in, until their socket is open. */
 const admitted = new WeakMap<FastifyRequest, Principal>();
@@ -187,7 +195,8 @@ class OpenSocket implements Wire {
   readonly #writing = new Set<Writing>();
   /** Bytes of texts that are not taken yet. */
   #waitingBytes = 0;
-  #isAlive = true;
+  /** What had been read when it was asked last whether anybody is there. */
+  #readBytes = -1;
   /** What we closed it with; undefined where we did not. Who is cut never answers it. */
   endedWith: number | undefined;
 
@@ -197,7 +206,6 @@ class OpenSocket implements Wire {
     this.#closed = new Promise((resolve) => socket.once("close", () => resolve()));
     this.#desk = desk(this);
     socket.on("message", (data, isBinary) => void this.#receive(data, isBinary));
-    socket.on("pong", () => (this.#isAlive = true));
     socket.on("close", () => this.#gone());
     // The library has closed the socket, with the code that the fault has; who does not answer is cut.
     socket.on("error", () => void this.end());
@@ -212,30 +220,37 @@ class OpenSocket implements Wire {
 
   async #receive(data: unknown, isBinary: boolean): Promise<void> {
     this.#usedMs = performance.now();
-    this.#isAlive = true;
     if (isBinary || !Buffer.isBuffer(data)) return this.#desk.fail(notText());
     await this.#desk.receive(data);
   }
 
   send(text: string): void {
     const frame = frameOf(text);
+    if (this.#put(frame) !== undefined) return;
     this.#waitingBytes += frame.length;
     if (this.#waitingBytes > MAX_BUFFERED_BYTES) return this.#desk.end(CLOSE.tooSlow, TOO_SLOW);
-    this.#write(frame, () => (this.#waitingBytes -= frame.length));
+    this.#await(() => (this.#waitingBytes -= frame.length));
   }
 
-  write(frames: Uint8Array): Promise<boolean> {
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    this.#write(frames, resolve);
-    return promise;
+  write(frames: Uint8Array): boolean | Promise<boolean> {
+    return this.#put(frames) ?? new Promise((resolve) => this.#await(resolve));
   }
 
-  /** Past the library: it writes its own frames whole too, so none falls into another, and all keep their order. */
-  #write(frames: Uint8Array, taken: (isTaken: boolean) => void): void {
-    if (!this.#isOpen || this.#raw.destroyed) return taken(false);
+  /**
+   * Past the library: it writes its own frames whole too, so none falls into another, and all keep their order. True where the
+   * system took it all at once, as it mostly does; false where nobody is there; undefined where it has to wait.
+   */
+  #put(frames: Uint8Array): boolean | undefined {
+    if (!this.#isOpen || this.#raw.destroyed) return false;
+    this.#raw.write(frames);
+    return this.#raw.writableLength === 0 ? true : undefined;
+  }
+
+  /** Tells when all that was written so far is taken. */
+  #await(taken: Writing["taken"]): void {
     const write = { sinceMs: performance.now(), taken };
     this.#writing.add(write);
-    this.#raw.write(frames, (error) => {
+    this.#raw.write(NO_BYTES, (error) => {
       if (this.#writing.delete(write)) taken(error === undefined || error === null);
     });
   }
@@ -267,15 +282,17 @@ class OpenSocket implements Wire {
 
   /** Looks whether anybody is there, and whether they take what they asked for. */
   beat(nowMs: number, { stallMs, idleMs, maxAgeMs }: WebSocketOptions): void {
-    if (!this.#isOpen) return;
+    // One that closes is given its time once more, and then cut: who said that nothing follows may take nothing either.
+    if (!this.#isOpen) return void this.end();
     const [oldest] = this.#writing;
     if (oldest !== undefined && nowMs - oldest.sinceMs >= stallMs) return this.#desk.end(CLOSE.tooSlow, TOO_SLOW);
     if (nowMs - this.#openedMs >= maxAgeMs) return this.#desk.end(CLOSE.aged, "open for too long");
     if (this.#desk.isBusy) this.#usedMs = nowMs;
     else if (nowMs - this.#usedMs >= idleMs) return this.#desk.end(CLOSE.aged, "idle for too long");
     if (oldest !== undefined) return;
-    if (!this.#isAlive) return this.#socket.terminate();
-    this.#isAlive = false;
+    // Whatever comes is a sign of life: a pong cannot overtake a large frame that takes its time.
+    if (this.#raw.bytesRead === this.#readBytes) return this.#socket.terminate();
+    this.#readBytes = this.#raw.bytesRead;
     this.#socket.ping();
   }
 }

@@ -17,13 +17,15 @@ import { readClientFrame, readFrameJson, refOf } from "./client-frames.ts";
 import type { ClientFrame } from "./client-frames.ts";
 import type { EventFrames } from "./event-frames.ts";
 import { Turns } from "./turns.ts";
+import { writeFrames } from "./write-frames.ts";
+import type { Write } from "./write-frames.ts";
 
 /** What a socket is written to. */
 export interface Wire {
   /** Sends a text, behind all that was sent and written before. */
   send(text: string): void;
-  /** Sends whole frames, and resolves when they are taken: to true, or to false where nobody is there any more. */
-  write(frames: Uint8Array): Promise<boolean>;
+  /** Sends whole frames. */
+  readonly write: Write;
   /** Ends the socket. */
   close(code: number, reason: string): void;
 }
@@ -250,7 +252,7 @@ export class SocketDesk implements SocketUser {
     };
     try {
       const events = attachment.frames(frames.enter(thread), () => tell({ type: "caught-up", thread }));
-      while (await this.#writeNext(events, gone.signal)) continue;
+      await writeFrames(events, (bytes) => !gone.signal.aborted && this.#wire.write(bytes));
       tell(endOf(followed));
     } catch (error) {
       if (!gone.signal.aborted) tell({ ...endOf(followed), ...this.#failure(error).toJSON() });
@@ -260,15 +262,6 @@ export class SocketDesk implements SocketUser {
       gone.abort();
       if (this.#followed.get(thread) === followed) this.#followed.delete(thread);
     }
-  }
-
-  /** A function of its own: while it waits for more, what was written before is let go. */
-  async #writeNext(events: AsyncIterator<Uint8Array>, gone: AbortSignal): Promise<boolean> {
-    const { done, value } = await events.next();
-    if (done === true) return false;
-    if (!gone.aborted && (await this.#wire.write(value))) return true;
-    await events.return?.();
-    return false;
   }
 
   #leave(thread: string): void {
