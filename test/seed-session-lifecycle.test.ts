@@ -324,7 +324,6 @@ test("SES-ERR-2, 003 sec/auth.1: when the token ends, so does the session, with 
 
 test("SES-ERR-2, 003 sec/auth: when the role in a session is taken away, the session ends", async () => {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
-  onTestFinished(() => open());
   const { url } = await hosted({ agents: [counting({ wait: gate })], auth: { jwt: JWT } });
   const headers = await bearer("alice");
   const client = await openSession(url, "/api/ag-ui/echo", headers);
@@ -341,6 +340,7 @@ test("SES-ERR-2, 003 sec/auth: when the role in a session is taken away, the ses
     { type: "session-error", data: { error: { code: "thread-unknown", isFatal: true } } },
     { type: "session-ended", data: { reason: "error" } },
   ]);
+  open();
   await client.close();
 });
 
