@@ -22,6 +22,8 @@ import {
   wrongMediaType,
 } from "../http/index.ts";
 import type { Answer, DoorRules, Mounts, OriginRules, Route, RouteRequest, Site } from "../http/index.ts";
+import { addPages } from "./add-pages.ts";
+import type { Pages } from "./add-pages.ts";
 import { Connections } from "./connections.ts";
 import { errorReplies } from "./error-reply.ts";
 import { LOG_SERIALIZERS, aboutRun, told } from "./log-lines.ts";
@@ -44,6 +46,8 @@ interface HttpOptions extends OriginRules, DoorRules {
   readonly forwardHeaders?: readonly string[];
   /** Paths of their own for agents, such as `{ "/agui": "assistant" }`. Each has `/agents/{name}` anyway. Default none. */
   readonly mounts?: Mounts;
+  /** Pages of your own, such as `{ "/sample": await readPageFiles("public") }`. One at `/` replaces ours. Default none. */
+  readonly pages?: Pages | undefined;
 }
 
 /** Options of `heddlePlugin`. */
@@ -101,7 +105,10 @@ function reporting(
 }
 
 async function addRoutes(app: FastifyInstance, heddle: Heddle, options: HttpOptions): Promise<void> {
-  const routes = routesOf(options.mounts ?? {}, heddle.agents);
+  const { pages = {} } = options;
+  const routes = routesOf(options.mounts ?? {}, heddle.agents).filter(
+    ({ method, path }) => path !== "/" || method !== "GET" || !Object.hasOwn(pages, "/"),
+  );
   const { keepAliveMs = 10_000, stallMs = 30_000, forwardHeaders = [] } = options;
   const { socketIdleMs = 30 * 60_000, socketMaxAgeMs = 24 * 60 * 60_000 } = options;
   const connections = new Connections({ keepAliveMs, stallMs });
@@ -141,6 +148,7 @@ async function addRoutes(app: FastifyInstance, heddle: Heddle, options: HttpOpti
   await heddle.open();
   for (const route of routes) addRoute(app, route, site, connections);
   await sockets.register(app);
+  addPages(app, pages);
 }
 
 /** Refuses callers from elsewhere, and answers what browsers ask before they call. */
