@@ -134,7 +134,7 @@ function endpoint(name: string, place: SettingPlace, middleware: readonly Middle
 
 /** Hours, minutes and seconds as milliseconds. */
 function duration(place: SettingPlace): number {
-  const form = /^(?!00:00:00)\d{2}:[0-5]\d:[0-5]\d$/;
+  const form = /^(?!00:00:00)(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/;
   const text = place.text('hours, minutes and seconds, such as "00:30:00", and not zero', form);
   const [hours = 0, minutes = 0, seconds = 0] = text.split(":").map(Number);
   return ((hours * 60 + minutes) * 60 + seconds) * 1000;
