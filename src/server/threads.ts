@@ -115,6 +115,12 @@ export class Threads {
     }
   }
 
+  /** One thread, as a list shows it, and the role in it. Throws `thread-unknown`. */
+  async summary(threadId: string): Promise<ThreadSummary & { readonly role: Role }> {
+    const { store, key, role } = await this.#reach(threadId, "observer");
+    return { ...(await summaryOf(store, await knownThread(store, key))), role };
+  }
+
   /** One thread with its runs, its members, and what it waits for. Throws `thread-unknown`. */
   async details(threadId: string): Promise<ThreadDetails & { readonly role: Role }> {
     const { store, key, role } = await this.#reach(threadId, "observer");

@@ -22,6 +22,8 @@ import {
   wrongMediaType,
 } from "../http/index.ts";
 import type { Answer, DoorRules, Mounts, OriginRules, Route, RouteRequest, Site } from "../http/index.ts";
+import { createSessions } from "../session/index.ts";
+import type { SessionOptions, Sessions } from "../session/index.ts";
 import { addPages } from "./add-pages.ts";
 import type { Pages } from "./add-pages.ts";
 import { Connections } from "./connections.ts";
@@ -30,6 +32,7 @@ import { LOG_SERIALIZERS, aboutRun, told } from "./log-lines.ts";
 import { loggedError } from "./logged-error.ts";
 import { headerOf, queryOf } from "./request-parts.ts";
 import { goneSignal, sendAnswer } from "./send-answer.ts";
+import { addSessions } from "./session-sockets.ts";
 import { WebSockets } from "./web-sockets.ts";
 
 /** How the routes answer. */
@@ -42,6 +45,8 @@ interface HttpOptions extends OriginRules, DoorRules {
   readonly socketIdleMs?: number;
   /** How long a WebSocket may be open at all. Default a day. */
   readonly socketMaxAgeMs?: number;
+  /** Conversations in the session dialect, at `/api/ag-ui/{endpoint}`. Default: on, each agent under its name. */
+  readonly sessions?: SessionOptions | false | undefined;
   /** Request headers that agents may read by `forwardedHeaders` while they run. Default none. */
   readonly forwardHeaders?: readonly string[];
   /** Paths of their own for agents, such as `{ "/agui": "assistant" }`. Each has `/agents/{name}` anyway. Default none. */
@@ -57,6 +62,8 @@ declare module "fastify" {
   interface FastifyInstance {
     /** The server behind the routes, for routes and plugins of your own: runs, threads, attachments. */
     heddle: Heddle;
+    /** Its sessions; undefined where they are switched off. */
+    heddleSessions: Sessions | undefined;
   }
 }
 
@@ -79,10 +86,14 @@ export const heddlePlugin = async <S = undefined>(
 ): Promise<void> => {
   const { prefix = "", ...rest } = options;
   const heddle = createHeddle({ ...reporting(app.log), ...rest });
-  if (!app.hasDecorator("heddle")) app.decorate("heddle", heddle);
+  const sessions = sessionsOf(app.log, heddle, rest);
+  if (!app.hasDecorator("heddle")) {
+    app.decorate("heddle", heddle);
+    app.decorate("heddleSessions", sessions);
+  }
   // What is the plugin's own stays inside an instance of its own.
   const scope: Pick<RegisterOptions, "prefix"> = { prefix, ...LOGGING };
-  await app.register(async (inner) => addRoutes(inner, heddle, rest), scope);
+  await app.register(async (inner) => addRoutes(inner, heddle, sessions, rest), scope);
 };
 
 // Fastify's word for a plugin whose decorations belong to whoever registers it.
@@ -104,11 +115,24 @@ function reporting(
   };
 }
 
-async function addRoutes(app: FastifyInstance, heddle: Heddle, options: HttpOptions): Promise<void> {
-  const { pages = {} } = options;
-  const routes = routesOf(options.mounts ?? {}, heddle.agents).filter(
-    ({ method, path }) => path !== "/" || method !== "GET" || !Object.hasOwn(pages, "/"),
+function sessionsOf(
+  log: FastifyBaseLogger,
+  heddle: Heddle,
+  { sessions = {} }: Pick<HttpOptions, "sessions">,
+): Sessions | undefined {
+  if (sessions === false) return undefined;
+  return createSessions(heddle, sessions, (level, message, { err, ...fields }) =>
+    log[level](err === undefined ? fields : { ...fields, err: loggedError(err) }, message),
   );
+}
+
+async function addRoutes(
+  app: FastifyInstance,
+  heddle: Heddle,
+  sessions: Sessions | undefined,
+  options: HttpOptions,
+): Promise<void> {
+  const routes = routesOf(options.mounts ?? {}, heddle.agents);
   const { keepAliveMs = 10_000, stallMs = 30_000, forwardHeaders = [] } = options;
   const { socketIdleMs = 30 * 60_000, socketMaxAgeMs = 24 * 60 * 60_000 } = options;
   const connections = new Connections({ keepAliveMs, stallMs });
@@ -146,8 +170,11 @@ async function addRoutes(app: FastifyInstance, heddle: Heddle, options: HttpOpti
   });
 
   await heddle.open();
-  for (const route of routes) addRoute(app, route, site, connections);
+  const { pages = {} } = options;
+  const replaced = Object.hasOwn(pages, "/") ? "page" : undefined;
+  for (const route of routes) if (route.id !== replaced) addRoute(app, route, site, connections);
   await sockets.register(app);
+  if (sessions !== undefined) addSessions(app, site, sessions, sockets);
   addPages(app, pages);
 }
 

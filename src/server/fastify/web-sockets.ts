@@ -14,7 +14,7 @@ import { admit, faultOf } from "../http/index.ts";
 import type { AskedRequest, Site } from "../http/index.ts";
 import type { Principal } from "../index.ts";
 import { CLOSE, EventFrames, SUBPROTOCOL, SocketDesk } from "../ws/index.ts";
-import type { Wire } from "../ws/index.ts";
+import type { SocketUser, Wire } from "../ws/index.ts";
 import { headerOf, queryOf } from "./request-parts.ts";
 
 /** How sockets are kept. */
@@ -62,7 +62,8 @@ export class WebSockets {
         maxPayload: this.#options.maxFrameBytes,
         // Measured: it costs more than it saves on frames of one event. Events that are compressed cannot be shared.
         perMessageDeflate: false,
-        handleProtocols: () => SUBPROTOCOL,
+        // Sessions have none, and a browser that offers some wants one of them back.
+        handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : ([...offered][0] ?? false)),
       },
     });
     app.route({
@@ -88,7 +89,7 @@ export class WebSockets {
     const principal = admitted.get(request);
     if (principal === undefined) return void socket.terminate();
     const { server, authenticate, limits } = this.#site;
-    const open = new OpenSocket(socket, request.raw.socket, (wire) => {
+    this.keep(socket, request, (wire) => {
       const byToken = (token: string): Promise<Principal> => {
         const header = (name: string): string | undefined =>
           name === "authorization" ? `Bearer ${token}` : headerOf(request, name);
@@ -112,6 +113,11 @@ export class WebSockets {
         wire,
       );
     });
+  }
+
+  /** Keeps a socket until it is closed, and has it served. */
+  keep(socket: WebSocket, request: FastifyRequest, user: (wire: Wire) => SocketUser): void {
+    const open = new OpenSocket(socket, request.raw.socket, user);
     this.#open.add(open);
     this.#timer ??= setInterval(() => this.#beat(), this.#options.keepAliveMs).unref();
     socket.on("close", () => this.#remove(open));
@@ -139,7 +145,8 @@ export class WebSockets {
 /** Who was let in, until their socket is open. */
 const admitted = new WeakMap<FastifyRequest, Principal>();
 
-function askedOf(request: FastifyRequest): AskedRequest {
+/** A request to open a socket, as it is judged. */
+export function askedOf(request: FastifyRequest): AskedRequest {
   const { method, url } = request;
   const [path = url] = url.split("?", 1);
   return { method, path, query: queryOf(url), header: (name) => headerOf(request, name) };
@@ -149,7 +156,7 @@ function askedOf(request: FastifyRequest): AskedRequest {
 class OpenSocket implements Wire {
   readonly #socket: WebSocket;
   readonly #raw: Socket;
-  readonly #desk: SocketDesk;
+  readonly #desk: SocketUser;
   readonly #openedMs = performance.now();
   readonly #closed: Promise<void>;
   #usedMs = this.#openedMs;
@@ -157,11 +164,11 @@ class OpenSocket implements Wire {
   readonly #writing = new Set<{ readonly sinceMs: number }>();
   #isAlive = true;
 
-  constructor(socket: WebSocket, raw: Socket, desk: (wire: Wire) => SocketDesk) {
+  constructor(socket: WebSocket, raw: Socket, desk: (wire: Wire) => SocketUser) {
     this.#socket = socket;
     this.#raw = raw;
-    this.#desk = desk(this);
     this.#closed = new Promise((resolve) => socket.once("close", () => resolve()));
+    this.#desk = desk(this);
     socket.on("message", (data, isBinary) => void this.#receive(data, isBinary));
     socket.on("pong", () => (this.#isAlive = true));
     socket.on("close", () => this.#desk.gone());
@@ -195,26 +202,26 @@ class OpenSocket implements Wire {
     return promise;
   }
 
-  close(code: number, reason: string): void {
-    void this.end(code, reason);
-  }
-
   /** Closes, and cuts the connection where the client does not answer. */
-  async end(code: number, reason: string): Promise<void> {
-    this.#desk.gone();
+  close(code: number, reason: string): void {
     this.#socket.close(code, reason);
     const cut = setTimeout(() => this.#socket.terminate(), CLOSE_GRACE_MS);
+    void this.#closed.then(() => clearTimeout(cut));
+  }
+
+  /** Has it ended by whoever serves it, and resolves when it is closed. */
+  async end(code: number, reason: string): Promise<void> {
+    this.#desk.end(code, reason);
     await this.#closed;
-    clearTimeout(cut);
   }
 
   /** Looks whether anybody is there, and whether they take what they asked for. */
   beat(nowMs: number, { stallMs, idleMs, maxAgeMs }: WebSocketOptions): void {
     const [oldest] = this.#writing;
-    if (oldest !== undefined && nowMs - oldest.sinceMs >= stallMs) return this.close(CLOSE.tooSlow, "too slow");
-    if (nowMs - this.#openedMs >= maxAgeMs) return this.close(CLOSE.aged, "open for too long");
+    if (oldest !== undefined && nowMs - oldest.sinceMs >= stallMs) return this.#desk.end(CLOSE.tooSlow, "too slow");
+    if (nowMs - this.#openedMs >= maxAgeMs) return this.#desk.end(CLOSE.aged, "open for too long");
     if (this.#desk.isBusy) this.#usedMs = nowMs;
-    else if (nowMs - this.#usedMs >= idleMs) return this.close(CLOSE.aged, "idle for too long");
+    else if (nowMs - this.#usedMs >= idleMs) return this.#desk.end(CLOSE.aged, "idle for too long");
     if (oldest !== undefined) return;
     if (!this.#isAlive) return this.#socket.terminate();
     this.#isAlive = false;

@@ -24,6 +24,20 @@ export interface Wire {
   close(code: number, reason: string): void;
 }
 
+/** Whoever serves a socket. */
+export interface SocketUser {
+  /** Whether anything is under way or followed. */
+  readonly isBusy: boolean;
+  /** A frame came. Never rejects. */
+  receive(bytes: Uint8Array): Promise<void>;
+  /** Ends the socket with an error. */
+  fail(error: HeddleError): void;
+  /** Ends the socket: says what there is to say, and closes the wire. */
+  end(code: number, reason: string): void;
+  /** The socket is gone. */
+  gone(): void;
+}
+
 /** What a socket is served with. */
 export interface SocketDeskParts {
   /** The server. */
@@ -49,7 +63,7 @@ const MAX_ASKED = 64;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Serves one socket. */
-export class SocketDesk {
+export class SocketDesk implements SocketUser {
   readonly #parts: SocketDeskParts;
   readonly #wire: Wire;
   readonly #attached = new Map<string, AbortController>();
