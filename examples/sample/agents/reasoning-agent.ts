@@ -35,7 +35,7 @@ export function reasoningAgent({ name, modelId, paceMs, enableReasoning }: Reaso
       // Step 2: thoughts are streamed like text, by a writer of their own. Here the setting switches them on or off;
       // `reasoning: false` of an endpoint hides them even where the agent thinks.
       if (enableReasoning && work.length > 0) {
-        await emit.step("Thinking", () => think({ emit, signal }, number, work, paceMs));
+        await emit.step("Taking the number apart", () => think({ emit, signal }, number, work, paceMs));
       }
 
       // Step 3: the answer follows, as a text message.

@@ -113,9 +113,11 @@ function openingOf(calls: readonly Call[], tools: ModelRequest["tools"]): string
   return calls.length === 1 ? "Let me look that up." : `Let me look up these ${calls.length} things at once.`;
 }
 
-/** What a tool returned, as a sentence. */
-function sentenceOf({ content, error }: ToolMessage): string {
-  if (error !== undefined) return `One thing did not work: ${error}`;
-  const { city, sky, temperatureC, expression, value } = Object(JSON.parse(String(content)));
-  return city === undefined ? `${expression} is ${value}.` : `In ${city} it is ${sky}, ${temperatureC} °C.`;
+/** What a tool returned, as a sentence. A call that failed has its reason as text, behind the word Error and a code. */
+function sentenceOf({ content }: ToolMessage): string {
+  const text = String(content);
+  const failure = /^Error \([\w-]+\): (.*)$/s.exec(text)?.[1];
+  if (failure !== undefined) return `One thing did not work. ${failure}`;
+  const { city, sky, temperature, expression, value } = Object(JSON.parse(text));
+  return city === undefined ? `${expression} is ${value}.` : `In ${city} it is ${sky}, ${temperature}.`;
 }

@@ -50,6 +50,6 @@ export const weatherTool = ({ delayMs }: ToolDelay) =>
         throw new Error(`I have no weather for ${String(city)}. I know ${Object.keys(ALMANAC).join(", ")}.`);
       }
       const [sky, temperatureC] = report;
-      return { city: name, sky, temperatureC, source: SOURCE };
+      return { city: name, sky, temperature: `${temperatureC} °C`, source: SOURCE };
     },
   });

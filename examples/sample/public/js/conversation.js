@@ -43,6 +43,12 @@ export class Conversation {
     this.#add("note", {}, text);
   }
 
+  /** A line about a connection that was made: before what was said while it was being made. */
+  noteConnected(text) {
+    const note = this.#add("note", {}, text);
+    while (note.previousElementSibling?.matches(".user")) note.previousElementSibling.before(note);
+  }
+
   /** Forgets everything. */
   clear() {
     this.#items.replaceChildren();
@@ -85,8 +91,8 @@ export class Conversation {
     return this.#open.get(id);
   }
 
-  #close(id, how) {
-    this.#open.get(id)?.end?.(how);
+  #close(id, how, timestamp) {
+    this.#open.get(id)?.end?.(how, timestamp);
     this.#open.delete(id);
   }
 
@@ -103,28 +109,26 @@ export class Conversation {
     this.#close(`text ${messageId}`);
   }
 
-  thought({ thought }, { messageId }) {
+  thought({ thought }, { messageId, timestamp }) {
     const { body } = this.#under(`thought ${messageId}`, () => {
-      const startMs = performance.now();
       const title = element("summary", {}, "Thinking");
       const body = element("p", { "aria-busy": "true" });
       const item = this.#add("thought", {}, element("details", { open: "" }, title, body));
-      const end = (how) => {
+      const end = (how, ended) => {
         body.removeAttribute("aria-busy");
-        title.textContent = how === "cut" ? "Thought" : `Thought for ${seconds(performance.now() - startMs)}`;
+        title.textContent = ended === undefined ? "Thought" : `Thought for ${span(timestamp, ended)}`;
       };
       return { item, body, end };
     });
     body.append(thought);
   }
 
-  thoughtEnd(_, { messageId }) {
-    this.#close(`thought ${messageId}`);
+  thoughtEnd(_, { messageId, timestamp }) {
+    this.#close(`thought ${messageId}`, "done", timestamp);
   }
 
-  call({ toolCallId, toolName, arguments: args, argumentsText }) {
+  call({ toolCallId, toolName, arguments: args, argumentsText }, { timestamp }) {
     this.#under(`call ${toolCallId}`, () => {
-      const startMs = performance.now();
       const status = element("span", { class: "badge" }, "Running");
       const result = element("div", { class: "result", hidden: "" });
       const item = this.#add(
@@ -134,22 +138,21 @@ export class Conversation {
         factsOf(args ?? argumentsText),
         result,
       );
-      const end = (how) => {
-        const took = seconds(performance.now() - startMs);
-        status.textContent = how === "failed" ? "Failed" : how === "cut" ? "Unknown" : `Done in ${took}`;
-        item.dataset.status = how ?? "done";
+      const end = (how = "cut", ended) => {
+        status.textContent = ENDS[how] ?? `Done in ${span(timestamp, ended)}`;
+        item.dataset.status = how;
       };
-      return { item, result, end };
+      return { item, args, result, end };
     });
   }
 
-  result({ toolCallId, result, isError, error }) {
+  result({ toolCallId, result, isError, error }, { timestamp }) {
     const call = this.#open.get(`call ${toolCallId}`);
     if (call === undefined) return;
     call.result.hidden = false;
     const label = element("h4", {}, isError ? "What went wrong" : "Result");
-    call.result.append(label, factsOf(isError ? (error ?? result) : result));
-    this.#close(`call ${toolCallId}`, isError ? "failed" : "done");
+    call.result.append(label, factsOf(isError ? (error ?? result) : result, call.args));
+    this.#close(`call ${toolCallId}`, isError ? "failed" : "done", timestamp);
   }
 
   status({ subject, name, status, message }) {
@@ -224,6 +227,12 @@ export class Conversation {
     this.#isAnswering = false;
   }
 }
+
+/** What a call came to that did not return. */
+const ENDS = { failed: "Failed", cut: "No result" };
+
+/** The time between two events. */
+const span = (start, end) => seconds(Math.max(0, Date.parse(end) - Date.parse(start)));
 
 const { text, textEnd, thought, thoughtEnd, call, result, status, progress, figures, done, failed } =
   Conversation.prototype;

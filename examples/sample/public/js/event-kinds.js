@@ -56,7 +56,7 @@ export function summaryOf({ type, data = {} }) {
     case "status-update":
       return [data.name ?? data.subject, data.status].join(" ");
     case "progress-update":
-      return data.content?.title ?? data.activityType;
+      return data.content?.title ?? data.patch?.map(({ path, value }) => `${path.slice(1)} ${value}`).join(", ") ?? "";
     case "agent-response-complete":
       return data.outcome;
     case "agent-error":

@@ -17,6 +17,7 @@ export class EventLog {
     this.#parts = parts;
     this.#copy = copy;
     parts.filters.replaceChildren(...this.#chips());
+    this.#refresh();
     parts.copyAll.addEventListener("click", () => copy(this.toText(), "The log is copied."));
     parts.clear.addEventListener("click", () => this.clear());
   }

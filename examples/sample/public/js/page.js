@@ -108,7 +108,7 @@ function showState(detail) {
   const { state } = detail;
   part("state").dataset.state = state;
   part("state-text").textContent = STATE_TEXTS[state];
-  if (state === "live") conversation.note(liveText(detail));
+  if (state === "live") conversation.noteConnected(liveText(detail));
   if (state === "reconnecting" || state === "ended") {
     conversation.cut();
     unanswered = 0;

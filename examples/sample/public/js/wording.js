@@ -12,13 +12,14 @@ export function prettyName(name) {
 /** A time that people can read. */
 export const seconds = (ms) => (ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
 
-/** An object as names and values, anything else as text. JSON in a text is read first. */
-export function factsOf(given) {
+/** An object as names and values, anything else as text. JSON in a text is read first; what is known is not repeated. */
+export function factsOf(given, known) {
   const value = typeof given === "string" ? parsed(given) : given;
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return element("p", { class: "fact" }, typeof value === "string" ? value : JSON.stringify(value));
   }
-  const pairs = Object.entries(value).flatMap(([name, each]) => [
+  const news = Object.entries(value).filter(([name, each]) => known?.[name] === undefined || known[name] !== each);
+  const pairs = news.flatMap(([name, each]) => [
     element("dt", {}, prettyName(name)),
     element("dd", {}, typeof each === "string" ? each : JSON.stringify(each)),
   ]);
