@@ -133,14 +133,19 @@ async function serveUntilStopped(
     jwtAudience: _audience,
     rateLimit: perPrincipal,
     globalRateLimit: global,
+    sessions: sessionOptions = {},
+    sessionTimeoutMs: timeoutMs,
     ...options
   } = settings;
   const rateLimits = perPrincipal === undefined && global === undefined ? undefined : { perPrincipal, global };
+  const sessions =
+    timeoutMs === undefined || sessionOptions === false ? sessionOptions : { ...sessionOptions, timeoutMs };
   try {
     const { agents, notes } = await servedAgents(settings, env);
     const pages = await pagesOf(folders);
     const stopped = stopSignal();
-    const server = await started(() => serve({ ...options, auth, rateLimits, agents, store, pages }));
+    const served = { ...options, sessions, auth, rateLimits, agents, store, pages };
+    const server = await started(() => serve(served));
     if (server === undefined) return 2;
     console.log([readyLine(server, agents), ...notes].join("\n"));
     await stopped;

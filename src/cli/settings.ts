@@ -23,6 +23,7 @@ import {
   remoteAgents,
   text,
 } from "./setting-kinds.ts";
+import { sessions } from "./session-kinds.ts";
 import { views } from "./view-kinds.ts";
 import type { Kind } from "./setting-kinds.ts";
 
@@ -113,6 +114,10 @@ export const SETTINGS = {
   requestTimeoutMs: { variable: "HEDDLE_REQUEST_TIMEOUT_MS", flag: undefined, kind: milliseconds },
   /** How often those who watch are looked for whose role another process may have changed. */
   accessMs: { variable: "HEDDLE_ACCESS_MS", flag: undefined, kind: milliseconds },
+  /** Conversations in the session dialect, or `false` for none. */
+  sessions: { variable: "HEDDLE_SESSIONS", flag: undefined, kind: sessions },
+  /** How long a session may be idle, whatever else is said of sessions. */
+  sessionTimeoutMs: { variable: "HEDDLE_SESSION_TIMEOUT_MS", flag: undefined, kind: milliseconds },
   /** What each role gets to see. */
   views: { variable: "HEDDLE_VIEWS", flag: undefined, kind: views },
   /** From which level on the server says things on stderr. */

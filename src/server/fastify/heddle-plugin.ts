@@ -166,6 +166,7 @@ async function addRoutes(
     connections.beginClose();
     await heddle.stop();
     await Promise.all([connections.closed(CLOSE_GRACE_MS), sockets.end()]);
+    sessions?.end();
     await heddle.close();
   });
 

@@ -23,5 +23,7 @@ export type {
   RateLimitOptions,
   TokenOptions,
 } from "../auth/index.ts";
+export { assertSessionOptions } from "../session/index.ts";
+export type { SessionEndpoint, SessionOptions, SessionRules } from "../session/index.ts";
 export { forwardedHeaders } from "../http/index.ts";
 export type { ForwardedHeaders, Mounts, OriginRules } from "../http/index.ts";

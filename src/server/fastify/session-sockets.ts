@@ -8,7 +8,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { HeddleError } from "../../protocol/index.ts";
 import { admit, faultOf } from "../http/index.ts";
 import type { Site } from "../http/index.ts";
-import type { SessionVisitor, Sessions } from "../session/index.ts";
+import type { SessionHost, SessionVisitor, Sessions } from "../session/index.ts";
 import { loggedError } from "./logged-error.ts";
 import { queryOf } from "./request-parts.ts";
 import { askedOf } from "./web-sockets.ts";
@@ -33,18 +33,27 @@ export function addSessions(app: FastifyInstance, site: Site, sessions: Sessions
       const visitor = admitted.get(request);
       if (visitor === undefined) return void socket.terminate();
       admitted.delete(request);
-      sockets.keep(socket, request, (wire) =>
-        sessions.serve(visitor, wire, {
-          take: ({ tenant, user }) => site.limits?.take(JSON.stringify([tenant, user])),
-          faultOf: (error) => {
-            const { sessionId, endpoint } = visitor.entrance;
-            request.log.error({ err: loggedError(error), sessionId, endpoint }, "a request of a session failed");
-            return faultOf(error);
-          },
-        }),
-      );
+      sockets.keep(socket, request, (wire) => sessions.serve(visitor, wire, hostOf(site, request, visitor)));
     },
   });
+}
+
+function hostOf(site: Site, { log }: FastifyRequest, { entrance }: SessionVisitor): SessionHost {
+  const { sessionId, endpoint } = entrance;
+  return {
+    take: ({ tenant, user }) => site.limits?.take(JSON.stringify([tenant, user])),
+    faultOf: (error) => {
+      log.error({ err: loggedError(error), sessionId, endpoint }, "a request of a session failed");
+      return faultOf(error);
+    },
+    onRefusal: (error) => {
+      site.server.telemetry.rejected(error.code);
+      // One that is a fault of ours was told with its cause.
+      if (error.code === "internal-error") return;
+      const level = error.status < 500 ? "info" : "error";
+      log[level]({ err: loggedError(error), sessionId, endpoint }, "a request of a session was refused");
+    },
+  };
 }
 
 function notWebSocket(): HeddleError {

@@ -100,6 +100,7 @@ export class ActingSessions implements SessionActs {
       if (options.stop?.aborted === true) cancel();
       else options.stop?.addEventListener("abort", cancel, { once: true });
       try {
+        if (queued !== undefined) yield queuedEvent(sessionId);
         yield* this.follow(live, run.runId, queued !== undefined, options.signal);
       } finally {
         options.stop?.removeEventListener("abort", cancel);
@@ -246,6 +247,14 @@ function beginning(
     runningRunId: thread?.status === "running" ? thread.head : undefined,
   };
 }
+
+/** Tells that a request has to wait. */
+export const queuedEvent = (sessionId: string): SessionEvent => ({
+  type: "status-update",
+  sessionId,
+  timestamp: new Date().toISOString(),
+  data: { subject: "run", status: "queued" },
+});
 
 /** Requests side by side are branches; one after the other they wait, also for those of other connections. */
 const startOptions = ({ concurrency, history }: SessionSettings): StartOptions => ({

@@ -24,6 +24,8 @@ export interface SessionHost {
   readonly take?: ((principal: Principal) => void) | undefined;
   /** Told of a failure that is nobody's fault but ours; gives the error for the client. */
   readonly faultOf: (error: unknown) => HeddleError;
+  /** Told of what clients are refused, with the error that they get. Default: nobody. */
+  readonly onRefusal?: ((error: HeddleError) => void) | undefined;
 }
 
 /** The sessions of a server. What it does by itself it does as anybody. */
@@ -79,7 +81,11 @@ class ServerSessions extends ActingSessions implements Sessions {
     return { principal, entrance: await this.as(principal).entrance(endpoint, sessionId) };
   }
 
-  serve({ principal, entrance }: SessionVisitor, wire: Wire, { take, faultOf }: SessionHost): SessionDesk {
+  serve(
+    { principal, entrance }: SessionVisitor,
+    wire: Wire,
+    { take, faultOf, onRefusal = () => undefined }: SessionHost,
+  ): SessionDesk {
     const { expiresAtMs } = principal;
     return new SessionDesk({
       sessions: this.as(principal),
@@ -87,6 +93,7 @@ class ServerSessions extends ActingSessions implements Sessions {
       wire,
       take: () => take?.(principal),
       faultOf,
+      onRefusal,
       expiresAtMs,
     });
   }

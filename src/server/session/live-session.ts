@@ -27,7 +27,7 @@ export interface SessionBeginning {
   readonly isStored: boolean;
 }
 
-/** What one session costs while nothing waits in it, in bytes: its object, its timer, and the socket. Measured, rounded up. */
+/** What a session is taken to cost while nothing waits in it, in bytes: its object, its timer and its socket. */
 export const SESSION_BYTES = 16 * 1024;
 
 /** A session. */

@@ -20,6 +20,7 @@ import { callAt } from "../call-at.ts";
 import { CLOSE, closeCodeOf, frameOf } from "../ws/index.ts";
 import type { SocketUser, Wire } from "../ws/index.ts";
 import type { LiveSession } from "./live-session.ts";
+import { queuedEvent } from "./acting-sessions.ts";
 import type { ActingSessions, SessionEntrance } from "./acting-sessions.ts";
 
 /** What a socket is served with. */
@@ -34,6 +35,8 @@ export interface SessionDeskParts {
   readonly take: () => void;
   /** Told of a failure that is nobody's fault but ours; gives the error for the client. */
   readonly faultOf: (error: unknown) => HeddleError;
+  /** Told of what is refused. */
+  readonly onRefusal: (error: HeddleError) => void;
   /** When whoever opened it has to show anew who they are. */
   readonly expiresAtMs: number | undefined;
 }
@@ -46,6 +49,9 @@ interface Waiting {
 
 /** Code of a close in good order. */
 const NORMAL = 1000;
+
+/** How long a client may take for the rest of what it asked for when the server goes away. */
+const LEAVE_GRACE_MS = 1000;
 
 /** How a socket is closed, by why its session has ended. */
 const CODES: Readonly<Record<SessionEndedData["reason"], number>> = {
@@ -70,6 +76,7 @@ export class SessionDesk implements SocketUser {
   #live: LiveSession;
   #deaf: () => void;
   #active = 0;
+  #leaving: NodeJS.Timeout | undefined;
   #isOpen = true;
 
   constructor(parts: SessionDeskParts) {
@@ -130,13 +137,7 @@ export class SessionDesk implements SocketUser {
     this.#waiting.push(waiting);
     this.#live.waitingBytes += waiting.bytes;
     this.#parts.sessions.makeRoom(this.#live);
-    this.#tellQueued();
-  }
-
-  #tellQueued(): void {
-    const { sessionId } = this.#live;
-    const data = { subject: "run", status: "queued" } as const;
-    this.#tell({ type: "status-update", sessionId, timestamp: new Date().toISOString(), data });
+    this.#tell(queuedEvent(this.#live.sessionId));
   }
 
   #begin(work: () => Promise<void>): void {
@@ -152,6 +153,7 @@ export class SessionDesk implements SocketUser {
       this.#failed(error);
     }
     this.#active -= 1;
+    if (this.#leaving !== undefined && this.#active === 0) return this.#finish({ reason: "shutdown" });
     const next = this.#isOpen ? this.#waiting.shift() : undefined;
     if (next === undefined) return;
     this.#live.waitingBytes -= next.bytes;
@@ -220,7 +222,9 @@ export class SessionDesk implements SocketUser {
     return this.#live.isStored && "threadId" in details && details.threadId === this.#live.sessionId;
   }
 
-  #tellError({ code, message, details }: HeddleError, isFatal: boolean): void {
+  #tellError(error: HeddleError, isFatal: boolean): void {
+    this.#parts.onRefusal(error);
+    const { code, message, details } = error;
     this.#tell(sessionError(this.#live.sessionId, { code, message, details: { ...details }, isFatal }));
   }
 
@@ -247,8 +251,13 @@ export class SessionDesk implements SocketUser {
     this.#finish(endedBy(error), closeCodeOf(error));
   }
 
-  /** Ends the socket. */
+  /** Ends the socket. When the server goes away, what is under way has a moment to be told to its end. */
   end(code: number): void {
+    if (code === CLOSE.goingAway && this.#active > 0 && this.#isOpen) {
+      this.#forgetWaiting();
+      this.#leaving ??= setTimeout(() => this.#finish({ reason: "shutdown" }), LEAVE_GRACE_MS);
+      return;
+    }
     this.#finish({ reason: REASONS.get(code) ?? "error" }, code);
   }
 
@@ -259,9 +268,14 @@ export class SessionDesk implements SocketUser {
     this.#outlive?.();
     this.#deaf();
     this.#gone.abort();
+    clearTimeout(this.#leaving);
+    this.#forgetWaiting();
+    this.#parts.sessions.leave(this.#live);
+  }
+
+  #forgetWaiting(): void {
     this.#live.waitingBytes -= this.#waitingBytes;
     this.#waiting.length = 0;
-    this.#parts.sessions.leave(this.#live);
   }
 }
 
