@@ -30,6 +30,7 @@ import { Connections } from "./connections.ts";
 import { errorReplies } from "./error-reply.ts";
 import { LOG_SERIALIZERS, aboutRun, told } from "./log-lines.ts";
 import { loggedError } from "./logged-error.ts";
+import { RefusedUpgrades } from "./refused-upgrades.ts";
 import { headerOf, queryOf } from "./request-parts.ts";
 import { goneSignal, sendAnswer } from "./send-answer.ts";
 import { addSessions } from "./session-sockets.ts";
@@ -144,6 +145,7 @@ async function addRoutes(
   };
   const kept = { keepAliveMs, stallMs, idleMs: socketIdleMs, maxAgeMs: socketMaxAgeMs };
   const sockets = new WebSockets(site, { ...kept, maxFrameBytes: site.maxBodyBytes });
+  const refused = new RefusedUpgrades(app.server);
   let closing = false;
 
   const { replyError, replyNotFound } = errorReplies((code) => heddle.telemetry.rejected(code));
@@ -167,6 +169,7 @@ async function addRoutes(
     await heddle.stop();
     await Promise.all([connections.closed(CLOSE_GRACE_MS), sockets.end()]);
     sessions?.end();
+    refused.end();
     await heddle.close();
   });
 
