@@ -67,7 +67,7 @@ export function addPages(app: FastifyInstance, pages: Pages): void {
 }
 
 function claim(app: FastifyInstance, path: string, url: string): void {
-  if (app.hasRoute({ method: "GET", url })) throw refused(path, `another path: ${url} is taken`);
+  if (app.hasRoute({ method: "GET", url: `${app.prefix}${url}` })) throw refused(path, `another path: ${url} is taken`);
 }
 
 function refused(path: string, expected: string): HeddleError {

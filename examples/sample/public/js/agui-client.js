@@ -7,7 +7,7 @@
  */
 
 /** Waits between attempts, in milliseconds; the last one repeats. */
-const WAITS_MS = [250, 500, 1000, 2000, 4000, 8000];
+const WAITS_MS = [250, 500, 1000, 2000, 4000];
 
 /** After so many refusals in a row of a server that is there, the session is given up and a new one is begun. */
 const MOST_REFUSALS = 2;
@@ -148,10 +148,15 @@ export class AgUiClient extends EventTarget {
   async #probe() {
     try {
       await fetch(new URL(this.#address, location.href));
-      this.#refusals += 1;
     } catch {
       this.#refusals = 0;
+      return;
     }
+    this.#refusals += 1;
+    if (this.state !== "reconnecting" || this.#socket !== undefined) return;
+    // There is no need to wait for a server that is there.
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#open("reconnecting"), WAITS_MS[0]);
   }
 
   #drop() {

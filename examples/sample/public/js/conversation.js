@@ -15,9 +15,10 @@ export class Conversation {
   /** What is known about the answer under way. */
   #figures = {};
   #lastAsked = "";
+  #lastId;
   #isAnswering = false;
-  /** What an answer that was cut had come to: told again, it is replaced. */
-  #cut = [];
+  /** What an answer that was cut had come to: told again, it is replaced. Undefined where none was cut. */
+  #cut;
 
   /** The list to write into, and what asks again. */
   constructor(items, onRetry) {
@@ -30,10 +31,16 @@ export class Conversation {
     return this.#items.childElementCount === 0;
   }
 
+  /** The question whose answer was cut, and has not been told again. */
+  get cutId() {
+    return this.#cut === undefined ? undefined : this.#lastId;
+  }
+
   /** What the user said. */
   ask(text, id) {
     this.#lastAsked = text;
-    this.#cut = [];
+    this.#lastId = id;
+    this.#cut = undefined;
     this.#isAnswering = true;
     this.#add("user", { "data-message": id }, element("p", { class: "bubble" }, text));
   }
@@ -53,7 +60,7 @@ export class Conversation {
   clear() {
     this.#items.replaceChildren();
     this.#open.clear();
-    this.#cut = [];
+    this.#cut = undefined;
   }
 
   /** What was under way will not come to an end here. */
@@ -74,7 +81,8 @@ export class Conversation {
   show(event) {
     const handler = HANDLERS[event.type];
     if (handler === undefined) return;
-    for (const item of this.#cut.splice(0)) item.remove();
+    for (const item of this.#cut ?? []) item.remove();
+    this.#cut = undefined;
     if (!event.type.startsWith("session")) this.#isAnswering = true;
     handler.call(this, event.data ?? {}, event);
   }

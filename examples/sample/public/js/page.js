@@ -1,5 +1,6 @@
 /** The page: its controls, put to use on a client, a conversation and a log of events. */
 import { AgUiClient } from "./agui-client.js";
+import { catchUp } from "./catch-up.js";
 import { Conversation } from "./conversation.js";
 import { copyText } from "./copy-text.js";
 import { element } from "./element.js";
@@ -109,6 +110,7 @@ function showState(detail) {
   part("state").dataset.state = state;
   part("state-text").textContent = STATE_TEXTS[state];
   if (state === "live") conversation.noteConnected(liveText(detail));
+  if (state === "live" && detail.isResumed) void recover(conversation.cutId);
   if (state === "reconnecting" || state === "ended") {
     conversation.cut();
     unanswered = 0;
@@ -119,6 +121,16 @@ function showState(detail) {
   part("banner").dataset.state = state;
   part("banner-text").textContent = isAway ? awayText(detail) : "";
   part("banner-action").textContent = state === "ended" ? "Connect again" : "Try now";
+  refresh();
+  toEnd(true);
+}
+
+/** Tells an answer that ended while the connection was away. */
+async function recover(messageId) {
+  if (messageId === undefined) return;
+  const events = await catchUp(client.sessionId, messageId).catch(() => []);
+  if (conversation.cutId !== messageId) return;
+  for (const event of events) conversation.show(event);
   refresh();
   toEnd(true);
 }
