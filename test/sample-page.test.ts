@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Locator, Page, WebSocketRoute } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { openBrowser } from "./browser.ts";
 import { settingsFile, startSample } from "./sample-process.ts";
 import type { ServerProcess } from "./server-process.ts";
@@ -21,17 +21,30 @@ beforeAll(async () => {
   [browser, sample] = await Promise.all([openBrowser(), startSample(settingsFile())]);
 });
 
+/** Pages of the test. They are left, not closed: this browser is one process, which closing a context takes along. */
+const opened: Page[] = [];
+
+afterEach(async () => {
+  for (const page of opened.splice(0)) await page.goto("about:blank");
+});
+
 afterAll(async () => {
   await browser.close();
   await sample.stop();
 });
 
-/** Opens the page, and fails the test where the page says that something is wrong. */
-async function open(url: string, options: BrowserContextOptions = {}): Promise<Page> {
-  // Left open until the browser closes: it is one process, and closing a context takes it along.
-  const context = await browser.newContext({ viewport: { width: 1200, height: 750 }, ...options });
+async function blank(options: BrowserContextOptions = {}): Promise<Page> {
+  const viewport = { width: 1200, height: 750 };
+  const context = await browser.newContext({ viewport, reducedMotion: "reduce", ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(40_000);
+  opened.push(page);
+  return page;
+}
+
+/** Opens the page, and waits until it is loaded. */
+async function open(url: string, options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await blank(options);
   await page.goto(url);
   await page.getByRole("button", { name: "Connect", exact: true }).and(page.locator(":enabled")).waitFor();
   return page;
@@ -427,8 +440,7 @@ describe("while things happen", () => {
   });
 
   test("a page whose list of agents does not load says so, and offers to load again", async () => {
-    const context = await browser.newContext();
-    const page = await context.newPage();
+    const page = await blank();
     await page.route("**/endpoints.json", (route) => route.fulfill({ status: 503, body: "" }));
     await page.goto(sample.url);
     await page.getByRole("alert").getByText("The list of agents could not be loaded (503).").waitFor();

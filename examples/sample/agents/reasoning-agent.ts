@@ -30,7 +30,7 @@ export function reasoningAgent({ name, modelId, paceMs, enableReasoning }: Reaso
       const question = userTexts(input.messages).at(-1) ?? "";
       const number = Number(/\d+/.exec(question.replaceAll(/(?<=\d)[ ,.'](?=\d{3})/g, ""))?.[0] ?? Number.NaN);
       const isTooLarge = number > LARGEST;
-      const work = Number.isNaN(number) || isTooLarge ? [] : factorise(number);
+      const work = Number.isNaN(number) || isTooLarge || number < 2 ? [] : factorise(number);
 
       // Step 2: thoughts are streamed like text, by a writer of their own. Here the setting switches them on or off;
       // `reasoning: false` of an endpoint hides them even where the agent thinks.
@@ -91,8 +91,9 @@ async function think(
   // Progress is something for people to look at while they wait; each update changes what is shown.
   const progress = emit.activity("progress", { title: "Trying divisors", done: 0, total: told.length });
   for (const [index, { divisor, rest, divides }] of told.entries()) {
-    if (index === TOLD - 1 && work.length > TOLD) await say(`The next ${work.length - TOLD} went the same way.\n`);
-    if (index === told.length - 1) await say(rest === number ? `Nothing divides ${number}.` : `${rest} is left.`);
+    if (index === TOLD - 1 && work.length > TOLD) await say(`I try ${work.length - TOLD} more in the same way.\n`);
+    if (index === told.length - 1)
+      await say(rest === number ? `Nothing divides ${number}.` : `Nothing divides ${rest} any further.`);
     else if (divides) await say(`${divisor} divides ${rest}: ${rest / divisor} is left.\n`);
     else await say(`${divisor} does not divide ${rest}: ${rest % divisor} would remain.\n`);
     await progress.update((draft) => void (draft.done = index + 1));

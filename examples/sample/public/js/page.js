@@ -143,7 +143,7 @@ function liveText({ isResumed, isLost }) {
 
 function awayText(detail) {
   if (detail.state === "ended") return endOf(detail);
-  return "The connection dropped. Trying again, and going on with the same session.";
+  return "The connection dropped. Trying again, with the same session.";
 }
 
 function refresh() {
