@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 
-const CLAUSE = /\b(?:PROTO|HTTP|WS|STORE)-[A-Z]+-\d+\b/g;
+const CLAUSE = /\b(?:PROTO|HTTP|WS|SES|STORE)-[A-Z]+-\d+\b/g;
 
 const written = [...readFileSync("PROTOCOL.md", "utf8").matchAll(/^- \*\*([A-Z-]+\d+)\*\*/gm)].map(
   ([, id]) => id ?? "",

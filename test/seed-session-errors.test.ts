@@ -29,7 +29,7 @@ const model: Model = async function* ({ messages }) {
 
 const code = { code: expect.any(String), message: expect.any(String) };
 
-test("003 err/session.1, err/session.4, REQ-PR-6.3, sec/validation.2: what cannot be read is answered with session-error, and the session goes on", async () => {
+test("SES-ERR-1, 003 err/session.1, err/session.4, REQ-PR-6.3, sec/validation.2: what cannot be read is answered with session-error, and the session goes on", async () => {
   const url = await serveAgents({ agents: [echo], sessions: { maxMessageBytes: 2000 } });
   const client = await openSession(url, "/api/ag-ui/echo");
   const refusals: readonly (readonly [object | string, object])[] = [
@@ -56,7 +56,7 @@ test("003 err/session.1, err/session.4, REQ-PR-6.3, sec/validation.2: what canno
   await client.close();
 });
 
-test("003 err/session.2, err/session.3, REQ-PR-6.5, REQ-AC-2.5: a fatal error is followed by session-ended in error, and a close in good order", async () => {
+test("SES-ERR-2, 003 err/session.2, err/session.3, REQ-PR-6.5, REQ-AC-2.5: a fatal error is followed by session-ended in error, and a close in good order", async () => {
   const store = memoryStore();
   const url = await serveAgents({ agents: [echo], store });
   const client = await openSession(url, "/api/ag-ui/echo");
@@ -75,7 +75,7 @@ test("003 err/session.2, err/session.3, REQ-PR-6.5, REQ-AC-2.5: a fatal error is
   ]);
 });
 
-test("003 err/agent, REQ-PR-1.5, REQ-PR-6.1, ws/exchange.5: an agent's failure is agent-error with its code, and the session goes on", async () => {
+test("SES-ERR-3, 003 err/agent, REQ-PR-1.5, REQ-PR-6.1, ws/exchange.5: an agent's failure is agent-error with its code, and the session goes on", async () => {
   const url = await serveAgents({ agents: [failing] });
   const client = await openSession(url, "/api/ag-ui/failing");
   for (const _ of [1, 2]) {
@@ -92,7 +92,7 @@ test("003 err/agent, REQ-PR-1.5, REQ-PR-6.1, ws/exchange.5: an agent's failure i
   await client.close();
 });
 
-test("003 err/agent.4: where it is configured so, the session ends after the agent's error", async () => {
+test("SES-ERR-3, 003 err/agent.4: where it is configured so, the session ends after the agent's error", async () => {
   const url = await serveAgents({
     agents: [failing],
     sessions: { endpoints: { strict: { agent: "failing", onAgentError: "end" } } },
@@ -130,7 +130,7 @@ test("003 REQ-PR-6.2: a tool's failure is a tool-result-chunk that says so, also
   await client.close();
 });
 
-test("003 sec/rate-limit: more requests than a session may send are refused with how long to wait, those of another session are not", async () => {
+test("SES-ERR-1, 003 sec/rate-limit: more requests than a session may send are refused with how long to wait, those of another session are not", async () => {
   const rateLimit = { requests: 2, perMs: 60_000 };
   const url = await serveAgents({ agents: [echo], sessions: { rateLimit } });
   const client = await openSession(url, "/api/ag-ui/echo");
@@ -168,7 +168,7 @@ test("003 sec/rate-limit.4: a limit for all counts sessions together, and each i
   await two.close();
 });
 
-test("a frame that is no text, and one that is far too large, end the socket", async () => {
+test("SES-ERR-1, SES-ERR-2: a frame that is no text, and one that is far too large, end the socket", async () => {
   const url = await serveAgents({ agents: [echo], maxBodyBytes: 5000 });
   const binary = await openSession(url, "/api/ag-ui/echo");
   binary.socket.send(new Uint8Array([1, 2, 3]));

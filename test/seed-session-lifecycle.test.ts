@@ -68,7 +68,7 @@ async function living(sessions: Sessions, count: number): Promise<void> {
   while (sessions.size !== count) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test("003 REQ-SM-4.2, REQ-SM-4.3, REQ-SM-4.4, REQ-SM-1.3, perf/session-memory.1: after the configured time without activity session-ended is sent, and the session is gone", async () => {
+test("SES-END-2, 003 REQ-SM-4.2, REQ-SM-4.3, REQ-SM-4.4, REQ-SM-1.3, perf/session-memory.1: after the configured time without activity session-ended is sent, and the session is gone", async () => {
   const { url, sessions } = await hosted({ agents: [counting()], sessions: { timeoutMs: 300 } });
   const client = await openSession(url, "/api/ag-ui/echo");
   const openedMs = performance.now();
@@ -87,7 +87,7 @@ test("003 REQ-SM-4.2, REQ-SM-4.3, REQ-SM-4.4, REQ-SM-1.3, perf/session-memory.1:
   expect(await sessions.conversationHistory(client.sessionId)).not.toHaveLength(0);
 });
 
-test("003 REQ-SM-4.3: a session whose agent is at work is not idle, however long that takes", async () => {
+test("SES-END-2, 003 REQ-SM-4.3: a session whose agent is at work is not idle, however long that takes", async () => {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   const { url } = await hosted({ agents: [counting({ wait: gate })], sessions: { timeoutMs: 50 } });
   const [busy, idle] = [await openSession(url, "/api/ag-ui/echo"), await openSession(url, "/api/ag-ui/echo")];
@@ -110,7 +110,7 @@ test("003 REQ-5.2: a connection stays open until one side closes it, through sil
   await client.close();
 });
 
-test("003 REQ-5.4, REQ-AC-2.4, REQ-PR-3.4, ws/terminate.2, ws/terminate.4, REQ-SM-4.5: a close or a drop frees the session, while the run goes on and can be found again", async () => {
+test("SES-CON-4, SES-END-3, 003 REQ-5.4, REQ-AC-2.4, REQ-PR-3.4, ws/terminate.2, ws/terminate.4, REQ-SM-4.5: a close or a drop frees the session, while the run goes on and can be found again", async () => {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   const { url, sessions } = await hosted({ agents: [counting({ wait: gate })] });
   const client = await openSession(url, "/api/ag-ui/echo");
@@ -138,7 +138,7 @@ test("003 REQ-5.4, REQ-AC-2.4, REQ-PR-3.4, ws/terminate.2, ws/terminate.4, REQ-S
   await living(sessions, 0);
 });
 
-test("003 ws/run-agent.2, REQ-SM-1.4, REQ-PR-3.5: a session is continued by its id, on another socket and after a restart of the server", async () => {
+test("SES-CON-4, SES-REQ-3, 003 ws/run-agent.2, REQ-SM-1.4, REQ-PR-3.5: a session is continued by its id, on another socket and after a restart of the server", async () => {
   const folder = mkdtempSync(join(tmpdir(), "heddle-session-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const agents = [counting()];
@@ -170,7 +170,7 @@ test("003 ws/run-agent.2, REQ-SM-1.4, REQ-PR-3.5: a session is continued by its 
   expect(texts(await late.ask("five"))).toEqual(["five 9", "."]);
 });
 
-test("003 REQ-AC-3.5: requests are queued in their order, as many as may wait; or run side by side where configured", async () => {
+test("SES-REQ-4, 003 REQ-AC-3.5: requests are queued in their order, as many as may wait; or run side by side where configured", async () => {
   const gates = { first: Promise.withResolvers<void>(), left: Promise.withResolvers<void>() };
   const agents = [counting({ first: gates.first.promise, left: gates.left.promise })];
   const endpoints = {
@@ -199,7 +199,7 @@ test("003 REQ-AC-3.5: requests are queued in their order, as many as may wait; o
   await beside.close();
 });
 
-test("003 ws/terminate.1, ws/terminate.3: a server that closes tells the rest, then session-ended, and then closes the socket", async () => {
+test("SES-END-1, SES-END-4, 003 ws/terminate.1, ws/terminate.3: a server that closes tells the rest, then session-ended, and then closes the socket", async () => {
   const server = await serve({
     agents: [counting({ wait: new Promise(() => undefined) })],
     port: 0,
@@ -222,7 +222,7 @@ test("003 ws/terminate.1, ws/terminate.3: a server that closes tells the rest, t
   ]);
 });
 
-test("003 perf/session-memory.3, perf/session-memory.4: above the memory limit the oldest idle sessions go first", async () => {
+test("SES-END-5, 003 perf/session-memory.3, perf/session-memory.4: above the memory limit the oldest idle sessions go first", async () => {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   // By our own count an idle session is 16 kB: room for three.
   const { url, sessions } = await hosted({
@@ -247,7 +247,7 @@ test("003 perf/session-memory.3, perf/session-memory.4: above the memory limit t
   }
 });
 
-test("003 perf/buffers: a client that reads nothing is let go, and others are undisturbed", async () => {
+test("SES-END-6, 003 perf/buffers: a client that reads nothing is let go, and others are undisturbed", async () => {
   const flood = defineAgent({
     name: "flood",
     async run({ emit }) {
@@ -266,7 +266,7 @@ test("003 perf/buffers: a client that reads nothing is let go, and others are un
   await other.close();
 });
 
-test("003 sec/auth.1, sec/auth.2, REQ-AC-6.2: who may not is refused before there is a session: 401, 403 and 404 as answers of HTTP", async () => {
+test("SES-CON-2, 003 sec/auth.1, sec/auth.2, REQ-AC-6.2: who may not is refused before there is a session: 401, 403 and 404 as answers of HTTP", async () => {
   const { url, sessions } = await hosted({
     agents: [counting()],
     auth: { jwt: JWT },
@@ -300,7 +300,7 @@ test("003 sec/auth.1, sec/auth.2, REQ-AC-6.2: who may not is refused before ther
   for (const each of [client, bob, byTicket]) await each.close();
 });
 
-test("003 sec/auth.1: when the token ends, so does the session, with a fatal error", async () => {
+test("SES-ERR-2, 003 sec/auth.1: when the token ends, so does the session, with a fatal error", async () => {
   const url = await serveAgents({ agents: [counting()], auth: soonOver });
   const client = await openSession(url, "/api/ag-ui/echo");
   await client.ask("Hello");
@@ -311,7 +311,7 @@ test("003 sec/auth.1: when the token ends, so does the session, with a fatal err
   ]);
 });
 
-test("003 sec/auth: when the role in a session is taken away, the session ends", async () => {
+test("SES-ERR-2, 003 sec/auth: when the role in a session is taken away, the session ends", async () => {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   onTestFinished(() => open());
   const { url } = await hosted({ agents: [counting({ wait: gate })], auth: { jwt: JWT } });
@@ -354,7 +354,7 @@ test("003 log.3: the start and the end of a session are logged, a refusal with i
   expect(JSON.stringify(lines)).not.toContain("secret");
 });
 
-test("003 REQ-AC-3.3: a question of the agent is part of the response, and its answer is part of a request", async () => {
+test("SES-EVT-3, 003 REQ-AC-3.3: a question of the agent is part of the response, and its answer is part of a request", async () => {
   const asking = defineAgent({
     name: "asking",
     async run({ emit }) {
@@ -375,7 +375,7 @@ test("003 REQ-AC-3.3: a question of the agent is part of the response, and its a
   await client.close();
 });
 
-test("003 api/AddAgUi.option-history, perf/session-memory.2: the agent is given the newest messages, and the log keeps all", async () => {
+test("SES-HIS-1, 003 api/AddAgUi.option-history, perf/session-memory.2: the agent is given the newest messages, and the log keeps all", async () => {
   const { url, sessions } = await hosted({ agents: [counting()], sessions: { history: 3 } });
   const client = await openSession(url, "/api/ag-ui/echo");
   for (const said of ["one 1", "two 3", "three 3"]) {
@@ -385,7 +385,7 @@ test("003 api/AddAgUi.option-history, perf/session-memory.2: the agent is given 
   await client.close();
 });
 
-test("003 REQ-4.4: where reasoning is switched off, there are no thought events", async () => {
+test("SES-EVT-2, 003 REQ-4.4: where reasoning is switched off, or hidden from a role, there are no thought events", async () => {
   const thinking = defineAgent({
     name: "thinking",
     async run({ emit }) {
@@ -397,8 +397,13 @@ test("003 REQ-4.4: where reasoning is switched off, there are no thought events"
   });
   const endpoints = { open: { agent: "thinking" }, closed: { agent: "thinking", reasoning: false } };
   const url = await serveAgents({ agents: [thinking], sessions: { endpoints } });
-  const typesAt = async (endpoint: string): Promise<readonly string[]> => {
-    const client = await openSession(url, `/api/ag-ui/${endpoint}`);
+  const hidden = await serveAgents({
+    agents: [thinking],
+    sessions: { endpoints },
+    views: { operator: { reasoning: false } },
+  });
+  const typesAt = async (endpoint: string, at = url): Promise<readonly string[]> => {
+    const client = await openSession(at, `/api/ag-ui/${endpoint}`);
     const events = await client.ask("Go");
     await client.close();
     return events.map(({ type }) => type);
@@ -406,4 +411,5 @@ test("003 REQ-4.4: where reasoning is switched off, there are no thought events"
   const answer = ["text-chunk", "text-message-complete", "agent-response-complete"];
   expect(await typesAt("open")).toEqual(["thought-chunk", "thought-complete", ...answer]);
   expect(await typesAt("closed")).toEqual(answer);
+  expect(await typesAt("open", hidden)).toEqual(answer);
 });

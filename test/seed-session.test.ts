@@ -1,4 +1,5 @@
 /** Seed 003, its WebSocket protocol end to end: real sockets, real runs, the three diagrams and each mapping. */
+import { once } from "node:events";
 import { WebSocket } from "ws";
 import { fastify } from "fastify";
 import { runStreamingAgent } from "heddle/adapters/messages";
@@ -109,7 +110,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe("003 ws: the three diagrams", () => {
-  test("003 ws/connect: handshake, 101 Switching Protocols, then session-started with the session's id", async () => {
+  test("SES-CON-3, 003 ws/connect: handshake, 101 Switching Protocols, then session-started with the session's id", async () => {
     const socket = new WebSocket(`${server.url.replace("http", "ws")}/api/ag-ui/chat`);
     const order: string[] = [];
     const first = new Promise<SessionClientEvent>((resolve) => {
@@ -136,9 +137,14 @@ describe("003 ws: the three diagrams", () => {
     });
     expect(socket.protocol).toBe("");
     socket.terminate();
+    // A browser that offers some wants one of them back.
+    const offering = new WebSocket(`${server.url.replace("http", "ws")}/api/ag-ui/chat`, ["chat.v1", "chat.v2"]);
+    await once(offering, "open");
+    expect(offering.protocol).toBe("chat.v1");
+    offering.terminate();
   });
 
-  test("003 ws/connect.4: what cannot be connected to gets an HTTP error that says why", async () => {
+  test("SES-CON-1, 003 ws/connect.4: what cannot be connected to gets an HTTP error that says why", async () => {
     await expect(openSession(server.url, "/api/ag-ui/none")).rejects.toThrow("refused with 404");
     await expect(openSession(server.url, "/api/ag-ui/chat?sessionId=none")).rejects.toThrow("refused with 404");
     const plain = await fetch(`${server.url}/api/ag-ui/chat`);
@@ -148,7 +154,7 @@ describe("003 ws: the three diagrams", () => {
     ]);
   });
 
-  test("003 ws/exchange: one request is answered with text, tool call, tool result and more text, then completion; then comes the next", async () => {
+  test("SES-EVT-1, SES-EVT-4, 003 ws/exchange: one request is answered with text, tool call, tool result and more text, then completion; then comes the next", async () => {
     const client = await openSession(server.url, "/api/ag-ui/mixed");
     const expected = [
       "text-chunk",
@@ -167,7 +173,7 @@ describe("003 ws: the three diagrams", () => {
     await client.close();
   });
 
-  test("003 ws/terminate: session-ended, then the close frame and its acknowledgement", async () => {
+  test("SES-END-1, 003 ws/terminate: session-ended, then the close frame and its acknowledgement", async () => {
     const url = await serveAgents({ agents: AGENTS, sessions: { endAfterResponse: true } });
     const client = await openSession(url, "/api/ag-ui/text");
     const order: string[] = [];
@@ -345,7 +351,7 @@ describe("003 ws: mappings, field by field", () => {
 });
 
 describe("003 ws: requests", () => {
-  test("003 ws/run-agent: the seed's own message is understood, and its options reach the agent", async () => {
+  test("SES-REQ-1, 003 ws/run-agent: the seed's own message is understood, and its options reach the agent", async () => {
     const client = await openSession(server.url, "/api/ag-ui/chat");
     const options = { modelId: "openai/gpt-4", temperature: 0.7, maxTokens: 2048 };
     client.send({ type: "run-agent", sessionId: client.sessionId, data: { messages: WORLD, options } });
@@ -357,7 +363,7 @@ describe("003 ws: requests", () => {
     await client.close();
   });
 
-  test("003 ws/run-agent.3: a history without ids is matched with what was said, and only what is new is added", async () => {
+  test("SES-REQ-2, 003 ws/run-agent.3: a history without ids is matched with what was said, and only what is new is added", async () => {
     const client = await openSession(server.url, "/api/ag-ui/chat");
     const first = text(await client.ask("Hello"));
     const history = [
@@ -378,8 +384,41 @@ describe("003 ws: requests", () => {
   });
 });
 
+test("SES-REQ-5: an empty list of messages asks for the newest run once more, and calls no agent", async () => {
+  const client = await openSession(server.url, "/api/ag-ui/chat");
+  const events = await client.ask("Hello");
+  client.send({ type: "run-agent", data: { messages: [] } });
+  await client.next("agent-response-complete");
+  expect(client.events.slice(1 + events.length)).toEqual(events);
+  await client.close();
+});
+
+test("SES-REQ-2, 003 ws/run-agent.3: whatever of its answers a client repeats, nothing is said twice and nothing is lost", async () => {
+  const client = await openSession(server.url, "/api/ag-ui/mixed");
+  await client.ask("Weather?");
+  const asked = { role: "user", content: "Weather?" };
+  const said = { role: "assistant", content: "It is sunny." };
+  const joined = { role: "assistant", content: "LookingIt is sunny." };
+  const requests = [
+    [asked, said, { role: "user", content: "two" }],
+    [asked, joined, { role: "user", content: "two" }, { role: "user", content: "three" }],
+    [asked, { role: "user", content: "two" }, { role: "user", content: "three" }, { role: "user", content: "four" }],
+  ];
+  for (const messages of requests) {
+    client.send({ type: "run-agent", data: { messages } });
+    await client.next("agent-response-complete");
+  }
+  const { messages }: { messages: { role: string; content: string }[] } = await (
+    await fetch(`${server.url}/threads/${client.sessionId}/snapshot`)
+  ).json();
+  const users = messages.filter(({ role }) => role === "user").map(({ content }) => content);
+  expect(users).toEqual(["Weather?", "two", "three", "four"]);
+  expect(messages.map(({ content }) => content)).toContain("sunny");
+  await client.close();
+});
+
 describe("003 hosting", () => {
-  test("003 REQ-5.1, api/UseAgUi: registering the plugin serves WebSockets, at a path of one's own in place of /api/ag-ui", async () => {
+  test("SES-CON-1, 003 REQ-5.1, api/UseAgUi: registering the plugin serves WebSockets, at a path of one's own in place of /api/ag-ui", async () => {
     const app = fastify();
     onTestFinished(async () => void (await app.close()));
     const sessions = { path: "/talk", endpoints: { hello: { agent: "text" } } };

@@ -125,6 +125,16 @@ test("what roles see", async () => {
   });
 });
 
+test("sessions", async () => {
+  const sessions = { path: "/talk", timeoutMs: 1000, endpoints: { hello: { agent: "chat", reasoning: false } } };
+  await put("heddle.config.json", { sessions });
+  expect(await settingsOf()).toEqual({ sessions });
+  expect(await settingsOf({}, { HEDDLE_SESSIONS: "false", HEDDLE_SESSION_TIMEOUT_MS: "500" })).toEqual({
+    sessions: false,
+    sessionTimeoutMs: 500,
+  });
+});
+
 test.each([
   ["false", false],
   ["postgres://db.internal/heddle", "postgres://db.internal/heddle"],
@@ -162,6 +172,11 @@ describe("a mistake is told with its place and what was expected", () => {
       { agents: { a: { url: "http://x", headers: { b: 1 } } } },
       "heddle.config.json#/agents/a/headers/b is 1: expected a text.",
     ],
+    [
+      { sessions: { endpoints: { a: { agent: "chat", timeoutMs: "soon" } } } },
+      'heddle.config.json#/sessions/endpoints/a/timeoutMs is "soon": expected a whole number of milliseconds',
+    ],
+    [{ sessions: { endpoints: { a: {} } } }, "heddle.config.json#/sessions/endpoints/a/agent is not set: expected"],
     [{ leaseMs: 0 }, "heddle.config.json#/leaseMs is 0: expected a whole number of milliseconds"],
     [["port"], 'heddle.config.json is ["port"]: expected an object of settings.'],
   ])("%j", async (contents, sentence) => {

@@ -11,6 +11,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openSession } from "../../test/session-client.ts";
 
 const COMMAND = resolve("src/cli/heddle.ts");
 const LOAD = resolve("examples/agents/load.ts");
@@ -102,6 +103,17 @@ describe("configuration", () => {
     const url = await ready(command);
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(await (await post(url, "mine")).text()).toContain("I am mine");
+    expect(await stop(command)).toBe(0);
+  });
+
+  test("003 REQ-AC-4.3: endpoints and timeout of sessions", async () => {
+    await put("agent.ts", agentNamed("mine"));
+    await put("heddle.config.json", { files: ["agent.ts"], sessions: { endpoints: { hello: { agent: "mine" } } } });
+    const command = heddle(["serve", "--port", "0"], { HEDDLE_SESSION_TIMEOUT_MS: "300" });
+    const client = await openSession(await ready(command), "/api/ag-ui/hello");
+    expect((await client.ask("Hi"))[0]?.data.text).toBe("I am mine");
+    await client.closed;
+    expect(client.events.at(-1)).toMatchObject({ type: "session-ended", data: { reason: "timeout" } });
     expect(await stop(command)).toBe(0);
   });
 

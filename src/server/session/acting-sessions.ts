@@ -3,6 +3,7 @@
  * no second engine), so what a role may do and see is judged where it always is.
  */
 import { HeddleError } from "../../protocol/index.ts";
+import { decodeSessionRunInput, encodeSessionRunInput } from "../../protocol/session/index.ts";
 import type { SessionEvent, SessionRunInput } from "../../protocol/session/index.ts";
 import { isAtLeast, roleMissing } from "../index.ts";
 import type { Conversations, StartOptions, ThreadSnapshot, ThreadSummary } from "../index.ts";
@@ -93,15 +94,16 @@ export class ActingSessions implements SessionActs {
     const done = live.begin();
     try {
       const known = live.isStored ? (await this.#heddle.threads.snapshot(sessionId)).messages : [];
-      const input = matchRequest(request, sessionId, known);
-      const { run, queued } = await this.#heddle.start(settings.agent.name, input, startOptions(settings));
+      const { input, onStale } = matchRequest(request, sessionId, known);
+      const started = await this.#heddle.start(settings.agent.name, input, { ...startOptions(settings), onStale });
+      const { run, queued } = started;
       await this.#stored(live);
       const cancel = (): void => this.#cancel(sessionId, run.runId);
       if (options.stop?.aborted === true) cancel();
       else options.stop?.addEventListener("abort", cancel, { once: true });
       try {
         if (queued !== undefined) yield queuedEvent(sessionId);
-        yield* this.follow(live, run.runId, queued !== undefined, options.signal);
+        yield* this.#follow(live, run.runId, queued !== undefined, options.signal);
       } finally {
         options.stop?.removeEventListener("abort", cancel);
       }
@@ -110,8 +112,17 @@ export class ActingSessions implements SessionActs {
     }
   }
 
-  /** Tells a run from its beginning to its end. */
-  async *follow(
+  /** Tells a run that is under way, from its beginning to its end. */
+  async *retell(live: LiveSession, runId: string, signal: AbortSignal): AsyncGenerator<SessionEvent> {
+    const done = live.begin();
+    try {
+      yield* this.#follow(live, runId, false, signal);
+    } finally {
+      done();
+    }
+  }
+
+  async *#follow(
     live: LiveSession,
     runId: string,
     queued: boolean,
@@ -159,7 +170,9 @@ export class ActingSessions implements SessionActs {
     const live = this.#find(sessionId);
     signal?.throwIfAborted();
     this.take(live);
-    yield* this.process(live, request, { stop: signal });
+    // Judged as what a socket brings is.
+    const judged = decodeSessionRunInput(encodeSessionRunInput(request));
+    yield* this.process(live, judged, { stop: signal });
   }
 
   /** Ends a session. */

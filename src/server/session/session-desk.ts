@@ -116,10 +116,7 @@ export class SessionDesk implements SocketUser {
         maxBytes: settings.maxMessageBytes,
       });
       this.#parts.take();
-      this.#parts.sessions.take({
-        endpoint: this.#live.endpoint,
-        sessionId: request.sessionId ?? this.#live.sessionId,
-      });
+      this.#parts.sessions.take(this.#live);
       this.#accept({ request, bytes: bytes.length });
     } catch (error) {
       this.#failed(error);
@@ -162,12 +159,13 @@ export class SessionDesk implements SocketUser {
 
   async #answer(request: SessionRunInput): Promise<void> {
     const live = await this.#sessionOf(request);
+    if (!this.#isOpen) return;
     await this.#pass(live, this.#parts.sessions.process(live, request, { signal: this.#gone.signal }));
   }
 
   /** A run that was under way when the client came back. */
   #retell(runId: string): Promise<void> {
-    return this.#pass(this.#live, this.#parts.sessions.follow(this.#live, runId, false, this.#gone.signal));
+    return this.#pass(this.#live, this.#parts.sessions.retell(this.#live, runId, this.#gone.signal));
   }
 
   async #pass({ settings }: LiveSession, events: AsyncIterable<SessionEvent>): Promise<void> {
@@ -196,6 +194,7 @@ export class SessionDesk implements SocketUser {
     before.waitingBytes -= this.#waitingBytes;
     sessions.leave(before);
     this.#greet(entrance);
+    sessions.take(this.#live);
     return this.#live;
   }
 

@@ -64,6 +64,44 @@ describe("DESIGN 9, row 9: no ids at all: matched by position, role and content"
     expect(ids(posted)).toEqual(["s", "new1", "u1"]);
   });
 
+  it("an answer is the branch's whatever a client makes of it, and counts as seen", () => {
+    const call = { id: "c1", type: "function", function: { name: "look", arguments: '{ "at": 1 }' } } as const;
+    const branch: readonly Message[] = [
+      { id: "u1", role: "user", content: "Weather?" },
+      { id: "a1", role: "assistant", content: "Looking.", toolCalls: [call] },
+      { id: "t1", role: "tool", toolCallId: "c1", content: "sunny", error: "late" },
+      { id: "a2", role: "assistant", content: "It is sunny." },
+      { id: "u2", role: "user", content: "Thanks" },
+      { id: "a3", role: "assistant", content: "Welcome." },
+    ];
+    const idsIn = (...posted: readonly LooseMessage[]): readonly string[] =>
+      matchByPosition(posted, branch, (index) => `new${index}`).map(({ id }) => id);
+    const [asks, thanks, more] = [says("user", "Weather?"), says("user", "Thanks"), says("user", "More")];
+    // Arguments written otherwise, a failure without its reason.
+    const written = { ...call, function: { name: "look", arguments: '{"at":1}' } };
+    expect(
+      idsIn(
+        asks,
+        { role: "assistant", content: "Looking.", toolCalls: [written] },
+        { role: "tool", toolCallId: "c1", content: "sunny" },
+        says("assistant", "It is sunny."),
+        thanks,
+      ),
+    ).toEqual(["u1", "a1", "t1", "a2", "u2"]);
+    // Only texts; all texts of an answer as one; no answers at all.
+    expect(idsIn(asks, says("assistant", "It is sunny."), thanks, says("assistant", "Welcome."), more)).toEqual([
+      "u1",
+      "a2",
+      "u2",
+      "a3",
+      "new4",
+    ]);
+    expect(idsIn(asks, says("assistant", "Looking.It is sunny."), thanks)).toEqual(["u1", "a2", "u2"]);
+    expect(idsIn(asks, thanks, more)).toEqual(["u1", "u2", "new2"]);
+    // An answer to another question is none of ours.
+    expect(idsIn(says("user", "Time?"), says("assistant", "Looking."))).toEqual(["new0", "new1"]);
+  });
+
   it("ids that are given stay", () => {
     expect(ids([{ id: "mine", role: "user", content: "Hello" }])).toEqual(["mine"]);
   });
