@@ -367,6 +367,23 @@ describe("files", () => {
     expect(sample.printed.out).toBe(`The sample is ready at ${sample.url}\n`);
   });
 
+  test("003 deps.sample: it imports published subpaths of Heddle and Node itself, and no model provider", () => {
+    const files = readdirSync("examples/sample", { recursive: true, encoding: "utf8" });
+    const sources = files.filter((name) => /\.(ts|js)$/.test(name)).map(read);
+    const imported = sources.flatMap((source) => [...source.matchAll(/from "([^."][^"]*)"/g)].map(([, name]) => name));
+    expect([...new Set(imported)].toSorted()).toEqual([
+      "heddle/agent",
+      "heddle/protocol",
+      "heddle/server/fastify",
+      "heddle/store",
+      "heddle/store/sqlite",
+      "node:fs",
+      "node:path",
+      "node:timers/promises",
+      "node:url",
+    ]);
+  });
+
   test.each(["main.ts", "agents/simple-agent.ts", "agents/tools-agent.ts", "agents/reasoning-agent.ts"])(
     "003 REQ-SA-1.5, REQ-SA-2.5, REQ-SA-3.5: %s explains its steps",
     (name) => {
