@@ -34,6 +34,7 @@ const NEEDS: Readonly<Record<string, "nobody" | "anybody" | Role>> = {
   capabilities: "anybody",
   threads: "anybody",
   ticket: "anybody",
+  socket: "anybody",
   run: "collaborator",
   connect: "observer",
   events: "observer",

@@ -179,7 +179,7 @@ test("SES-ERR-1, SES-ERR-2: a frame that is no text, and one that is far too lar
   ]);
   const large = await openSession(url, "/api/ag-ui/echo");
   large.send("x".repeat(6000));
-  expect((await large.closed)[0]).toBe(1009);
+  expect((await large.closed)[0]).toBe(4413);
 });
 
 test("10,000 malformed messages are each refused, and others are undisturbed", async () => {

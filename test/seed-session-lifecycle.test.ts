@@ -7,7 +7,7 @@ import { Writable } from "node:stream";
 import { fastify } from "fastify";
 import { defineAgent } from "heddle/agent";
 import type { Agent } from "heddle/agent";
-import { heddlePlugin, serve } from "heddle/server/fastify";
+import { forwardedHeaders, heddlePlugin, serve } from "heddle/server/fastify";
 import type { HeddlePluginOptions } from "heddle/server/fastify";
 import type { Sessions } from "heddle/server/session";
 import { sqliteStore } from "heddle/store/sqlite";
@@ -100,6 +100,17 @@ test("SES-END-2, 003 REQ-SM-4.3: a session whose agent is at work is not idle, h
   await busy.next("agent-response-complete");
   await busy.closed;
   expect(busy.events.at(-1)?.data).toEqual({ reason: "timeout" });
+});
+
+test("HTTP-SRV-3: chosen headers of the upgrade reach the agents of its requests, and no others do", async () => {
+  const agent = defineAgent({
+    name: "reader",
+    run: ({ emit }) => void emit.text().write(JSON.stringify(forwardedHeaders())),
+  });
+  const url = await serveAgents({ agents: [agent], forwardHeaders: ["X-User"] });
+  const client = await openSession(url, "/api/ag-ui/reader", { "x-user": "alice", "x-secret": "s" });
+  expect(texts(await client.ask("Who am I?"))).toEqual(['{"x-user":"alice"}']);
+  await client.close();
 });
 
 test("003 REQ-5.2: a connection stays open until one side closes it, through silences that are longer than a heartbeat", async () => {

@@ -80,6 +80,10 @@ export const SETTINGS = {
   keepAliveMs: { variable: "HEDDLE_KEEP_ALIVE_MS", flag: undefined, kind: milliseconds },
   /** How long a reader may take for what was written to it. */
   stallMs: { variable: "HEDDLE_STALL_MS", flag: undefined, kind: milliseconds },
+  /** How long a WebSocket may be open on which nothing is followed and nothing asked. */
+  socketIdleMs: { variable: "HEDDLE_SOCKET_IDLE_MS", flag: undefined, kind: milliseconds },
+  /** How long a WebSocket may be open at all. */
+  socketMaxAgeMs: { variable: "HEDDLE_SOCKET_MAX_AGE_MS", flag: undefined, kind: milliseconds },
   /** How long a run may be silent towards the store before it counts as lost. */
   leaseMs: { variable: "HEDDLE_LEASE_MS", flag: undefined, kind: milliseconds },
   /** How often leases are renewed. */

@@ -12,6 +12,7 @@ import { createHeddle } from "../index.ts";
 import type { Conversations, Heddle, HeddleOptions } from "../index.ts";
 import {
   NO_BYTES,
+  SOCKET_ROUTE,
   admit,
   checkEncoding,
   doorOf,
@@ -30,7 +31,6 @@ import { Connections } from "./connections.ts";
 import { errorReplies } from "./error-reply.ts";
 import { LOG_SERIALIZERS, aboutRun, told } from "./log-lines.ts";
 import { loggedError } from "./logged-error.ts";
-import { RefusedUpgrades } from "./refused-upgrades.ts";
 import { headerOf, queryOf } from "./request-parts.ts";
 import { goneSignal, sendAnswer } from "./send-answer.ts";
 import { addSessions } from "./session-sockets.ts";
@@ -133,7 +133,7 @@ async function addRoutes(
   sessions: Sessions | undefined,
   options: HttpOptions,
 ): Promise<void> {
-  const routes = routesOf(options.mounts ?? {}, heddle.agents);
+  const routes = routesOf(options.mounts ?? {}, heddle.agents, [SOCKET_ROUTE]);
   const { keepAliveMs = 10_000, stallMs = 30_000, forwardHeaders = [] } = options;
   const { socketIdleMs = 30 * 60_000, socketMaxAgeMs = 24 * 60 * 60_000 } = options;
   const connections = new Connections({ keepAliveMs, stallMs });
@@ -145,7 +145,6 @@ async function addRoutes(
   };
   const kept = { keepAliveMs, stallMs, idleMs: socketIdleMs, maxAgeMs: socketMaxAgeMs };
   const sockets = new WebSockets(site, { ...kept, maxFrameBytes: site.maxBodyBytes });
-  const refused = new RefusedUpgrades(app.server);
   let closing = false;
 
   const { replyError, replyNotFound } = errorReplies((code) => heddle.telemetry.rejected(code));
@@ -159,6 +158,8 @@ async function addRoutes(
   });
   // Only whoever answers knows whether it reads lines.
   app.addContentTypeParser(NDJSON_MEDIA_TYPE, async (_: FastifyRequest, body: Readable) => body);
+  await sockets.register(app);
+  if (sessions !== undefined) await addSessions(app, site, sessions, sockets);
   app.addHook("onRequest", async () => {
     if (closing) throw serverClosing();
   });
@@ -169,7 +170,6 @@ async function addRoutes(
     await heddle.stop();
     await Promise.all([connections.closed(CLOSE_GRACE_MS), sockets.end()]);
     sessions?.end();
-    refused.end();
     await heddle.close();
   });
 
@@ -177,8 +177,6 @@ async function addRoutes(
   const { pages = {} } = options;
   const replaced = Object.hasOwn(pages, "/") ? "page" : undefined;
   for (const route of routes) if (route.id !== replaced) addRoute(app, route, site, connections);
-  await sockets.register(app);
-  if (sessions !== undefined) addSessions(app, site, sessions, sockets);
   addPages(app, pages);
 }
 

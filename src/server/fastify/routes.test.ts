@@ -306,6 +306,7 @@ describe("what is here", () => {
       ["/threads/{thread}/members/{user}", ["put", "delete"]],
       ["/tickets", ["post"]],
       ["/openapi.json", ["get"]],
+      ["/ws", ["get"]],
     ]);
     const references = [...JSON.stringify(description).matchAll(/"\$ref":"([^"]+)"/g)].map(([, target = ""]) => target);
     const known = Object.keys(description.components.schemas).map((name) => `#/components/schemas/${name}`);

@@ -6,42 +6,56 @@
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { HeddleError } from "../../protocol/index.ts";
-import { admit, faultOf } from "../http/index.ts";
+import { admit, faultOf, withForwardedHeaders } from "../http/index.ts";
 import type { Site } from "../http/index.ts";
 import type { SessionHost, SessionVisitor, Sessions } from "../session/index.ts";
 import { loggedError } from "./logged-error.ts";
-import { queryOf } from "./request-parts.ts";
+import { registerWebSocket } from "./register-web-socket.ts";
+import { headerOf, queryOf } from "./request-parts.ts";
 import { askedOf } from "./web-sockets.ts";
 import type { WebSockets } from "./web-sockets.ts";
 
 /** Who was let in, until their socket is open. */
 const admitted = new WeakMap<FastifyRequest, SessionVisitor>();
 
-/** Adds the route of the endpoints. WebSockets have to be registered before. */
-export function addSessions(app: FastifyInstance, site: Site, sessions: Sessions, sockets: WebSockets): void {
+/** Adds the route of the endpoints, before any hook that may refuse a request. */
+export async function addSessions(
+  app: FastifyInstance,
+  site: Site,
+  sessions: Sessions,
+  sockets: WebSockets,
+): Promise<void> {
+  const ours = `${app.prefix}${sessions.path}/`;
+  await registerWebSocket(app, site.maxBodyBytes, (path) => path.startsWith(ours));
   app.route<{ Params: { endpoint: string } }>({
     method: "GET",
     url: `${sessions.path}/:endpoint`,
-    websocket: true,
+    exposeHeadRoute: false,
     onRequest: async (request) => {
-      if (!request.ws) throw notWebSocket();
       const { principal } = await admit(site, {}, askedOf(request));
+      if (!request.ws) throw notWebSocket();
       const sessionId = queryOf(request.url).get("sessionId") ?? undefined;
       admitted.set(request, await sessions.admit(principal, request.params.endpoint, sessionId));
     },
-    handler: (socket, request) => {
+    handler: () => {
+      throw notWebSocket();
+    },
+    wsHandler: (socket, request) => {
       const visitor = admitted.get(request);
       if (visitor === undefined) return void socket.terminate();
       admitted.delete(request);
-      sockets.keep(socket, request, (wire) => sessions.serve(visitor, wire, hostOf(site, request, visitor)));
+      const host = hostOf(site, request, visitor);
+      sockets.keep(socket, request, visitor.principal, (wire) => sessions.serve(visitor, wire, host));
     },
   });
 }
 
-function hostOf(site: Site, { log }: FastifyRequest, { entrance }: SessionVisitor): SessionHost {
+function hostOf(site: Site, request: FastifyRequest, { entrance }: SessionVisitor): SessionHost {
   const { sessionId, endpoint } = entrance;
+  const { log } = request;
   return {
     take: ({ tenant, user }) => site.limits?.take(JSON.stringify([tenant, user])),
+    around: (work) => withForwardedHeaders(site.forwardHeaders, (name) => headerOf(request, name), work),
     faultOf: (error) => {
       log.error({ err: loggedError(error), sessionId, endpoint }, "a request of a session failed");
       return faultOf(error);

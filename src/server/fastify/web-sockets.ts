@@ -6,15 +6,17 @@
  * One timer for all sockets finds those that are gone, stalled, idle or old, and runs only while there are any.
  */
 import type { Socket } from "node:net";
-import { fastifyWebsocket } from "@fastify/websocket";
 import type { WebSocket } from "@fastify/websocket";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { HeddleError } from "../../protocol/index.ts";
-import { admit, faultOf } from "../http/index.ts";
+import { SOCKET_ROUTE, admit, faultOf, notUpgraded, withForwardedHeaders } from "../http/index.ts";
 import type { AskedRequest, Site } from "../http/index.ts";
 import type { Principal } from "../index.ts";
-import { CLOSE, EventFrames, SUBPROTOCOL, SocketDesk } from "../ws/index.ts";
-import type { SocketUser, Wire } from "../ws/index.ts";
+import { within } from "../within.ts";
+import { CLOSE, EventFrames, SUBPROTOCOL, SocketDesk, frameOf } from "../ws/index.ts";
+import type { SocketDeskParts, SocketUser, Wire } from "../ws/index.ts";
+import { loggedError } from "./logged-error.ts";
+import { registerWebSocket } from "./register-web-socket.ts";
 import { headerOf, queryOf } from "./request-parts.ts";
 
 /** How sockets are kept. */
@@ -31,7 +33,7 @@ export interface WebSocketOptions {
   readonly maxFrameBytes: number;
 }
 
-/** Most that may wait in the library for a client that reads slowly, in bytes. */
+/** Most that may wait for a client that reads slowly beside the events of each thread, in bytes. */
 const MAX_BUFFERED_BYTES = 4 * 1024 * 1024;
 
 /** How long a client may take to answer a close. */
@@ -44,6 +46,7 @@ export class WebSockets {
   readonly #site: Site;
   readonly #options: WebSocketOptions;
   #timer: NodeJS.Timeout | undefined;
+  #isEnding = false;
 
   constructor(site: Site, options: WebSocketOptions) {
     this.#site = site;
@@ -55,72 +58,78 @@ export class WebSockets {
     return this.#open.size;
   }
 
-  /** Adds the route. */
+  /** Adds the route, before any hook that may refuse a request. */
   async register(app: FastifyInstance): Promise<void> {
-    await app.register(fastifyWebsocket, {
-      options: {
-        maxPayload: this.#options.maxFrameBytes,
-        // Measured: it costs more than it saves on frames of one event. Events that are compressed cannot be shared.
-        perMessageDeflate: false,
-        // Sessions have none, and a browser that offers some wants one of them back.
-        handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : ([...offered][0] ?? false)),
-      },
-    });
+    const ours = `${app.prefix}${SOCKET_ROUTE.path}`;
+    await registerWebSocket(app, this.#options.maxFrameBytes, (path) => path === ours);
     app.route({
       method: "GET",
-      url: "/ws",
-      websocket: true,
+      url: SOCKET_ROUTE.path,
+      exposeHeadRoute: false,
       onRequest: async (request) => this.#admit(request),
-      handler: (socket, request) => this.#serve(socket, request),
+      handler: () => {
+        throw notUpgraded();
+      },
+      wsHandler: (socket, request) => this.#serve(socket, request),
     });
   }
 
   async #admit(request: FastifyRequest): Promise<void> {
-    const header = (name: string): string | undefined => headerOf(request, name);
-    const offered = (header("sec-websocket-protocol") ?? "").split(",").map((name) => name.trim());
-    if (!offered.includes(SUBPROTOCOL)) {
-      const message = `This address speaks WebSocket, and of it the subprotocol ${SUBPROTOCOL} only: offer it.`;
-      throw new HeddleError("request-invalid", message, { reason: "subprotocol" });
-    }
-    admitted.set(request, (await admit(this.#site, {}, askedOf(request))).principal);
+    const { principal } = await admit(this.#site, SOCKET_ROUTE, askedOf(request));
+    if (!request.ws) throw notUpgraded();
+    const offered = (headerOf(request, "sec-websocket-protocol") ?? "").split(",").map((name) => name.trim());
+    if (!offered.includes(SUBPROTOCOL)) throw withoutSubprotocol();
+    admitted.set(request, principal);
   }
 
   #serve(socket: WebSocket, request: FastifyRequest): void {
     const principal = admitted.get(request);
     if (principal === undefined) return void socket.terminate();
-    const { server, authenticate, limits } = this.#site;
-    this.keep(socket, request, (wire) => {
-      const byToken = (token: string): Promise<Principal> => {
-        const header = (name: string): string | undefined =>
-          name === "authorization" ? `Bearer ${token}` : headerOf(request, name);
-        return authenticate === undefined
-          ? Promise.resolve(principal)
-          : authenticate({ ...askedOf(request), query: new URLSearchParams(), header });
-      };
-      return new SocketDesk(
-        {
-          server,
-          frames: this.#frames,
-          authenticate: byToken,
-          take: ({ tenant, user }) => limits?.take(JSON.stringify([tenant, user])),
-          maxFrameBytes: this.#options.maxFrameBytes,
-          faultOf: (error) => {
-            request.log.error({ err: error }, "a frame failed");
-            return faultOf(error);
-          },
-        },
-        principal,
-        wire,
+    const parts = this.#partsFor(request);
+    this.keep(socket, request, principal, (wire) => new SocketDesk(parts, principal, wire));
+  }
+
+  /** Keeps a socket of somebody until it is closed, and has it served. */
+  keep(socket: WebSocket, request: FastifyRequest, { tenant }: Principal, user: (wire: Wire) => SocketUser): void {
+    if (this.#isEnding) return socket.close(CLOSE.goingAway, GOING_AWAY);
+    const { log } = request;
+    const { telemetry } = this.#site.server;
+    const open = new OpenSocket(socket, request.raw.socket, user);
+    this.#open.add(open);
+    telemetry.sockets += 1;
+    this.#timer ??= setInterval(() => this.#beat(), this.#options.keepAliveMs).unref();
+    log.info({ tenant }, "socket opened");
+    const sinceMs = performance.now();
+    socket.on("close", (code) => {
+      this.#remove(open);
+      telemetry.sockets -= 1;
+      log.info(
+        { tenant, code: open.endedWith ?? code, durationMs: Math.round(performance.now() - sinceMs) },
+        "socket closed",
       );
     });
   }
 
-  /** Keeps a socket until it is closed, and has it served. */
-  keep(socket: WebSocket, request: FastifyRequest, user: (wire: Wire) => SocketUser): void {
-    const open = new OpenSocket(socket, request.raw.socket, user);
-    this.#open.add(open);
-    this.#timer ??= setInterval(() => this.#beat(), this.#options.keepAliveMs).unref();
-    socket.on("close", () => this.#remove(open));
+  #partsFor(request: FastifyRequest): SocketDeskParts {
+    const { server, authenticate, limits, forwardHeaders, onWarnings } = this.#site;
+    const headers = (token: string | undefined) => (name: string) =>
+      token !== undefined && name === "authorization" ? `Bearer ${token}` : headerOf(request, name);
+    return {
+      server,
+      frames: this.#frames,
+      authenticate:
+        authenticate &&
+        ((token) => authenticate({ ...askedOf(request), query: new URLSearchParams(), header: headers(token) })),
+      take: ({ tenant, user }) => limits?.take(JSON.stringify([tenant, user])),
+      underHeaders: (token, work) => withForwardedHeaders(forwardHeaders, headers(token), work),
+      maxFrameBytes: this.#options.maxFrameBytes,
+      onWarnings,
+      faultOf: (error) => {
+        const fault = faultOf(error);
+        request.log.error({ err: loggedError(error), ...fault.details }, "a request failed");
+        return fault;
+      },
+    };
   }
 
   #remove(open: OpenSocket): void {
@@ -135,12 +144,14 @@ export class WebSockets {
     for (const open of this.#open) open.beat(nowMs, this.#options);
   }
 
-  /** Lets every client go, with the word to come back, and cuts those who do not answer. */
+  /** Lets every client go, once it has what is left for it, with the word to come back; cuts those who do not answer. */
   async end(): Promise<void> {
-    const closed = [...this.#open].map((open) => open.end(CLOSE.goingAway, "going away"));
-    await Promise.all(closed);
+    this.#isEnding = true;
+    await Promise.all(Array.from(this.#open, (open) => open.leave()));
   }
 }
+
+const GOING_AWAY = "going away";
 
 /** Who was let in, until their socket is open. */
 const admitted = new WeakMap<FastifyRequest, Principal>();
@@ -152,6 +163,18 @@ export function askedOf(request: FastifyRequest): AskedRequest {
   return { method, path, query: queryOf(url), header: (name) => headerOf(request, name) };
 }
 
+function withoutSubprotocol(): HeddleError {
+  const message = `This address speaks the subprotocol ${SUBPROTOCOL} of WebSocket only: offer it.`;
+  return new HeddleError("request-invalid", message, { reason: "subprotocol" });
+}
+
+interface Writing {
+  /** Since when. */
+  readonly sinceMs: number;
+  /** Told how it went, once. */
+  readonly taken: (isTaken: boolean) => void;
+}
+
 /** One socket, and what is under way on it. */
 class OpenSocket implements Wire {
   readonly #socket: WebSocket;
@@ -160,9 +183,13 @@ class OpenSocket implements Wire {
   readonly #openedMs = performance.now();
   readonly #closed: Promise<void>;
   #usedMs = this.#openedMs;
-  /** Since when each write is under way that is not taken yet. */
-  readonly #writing = new Set<{ readonly sinceMs: number }>();
+  /** What is under way and not taken yet, the oldest first. */
+  readonly #writing = new Set<Writing>();
+  /** Bytes of texts that are not taken yet. */
+  #waitingBytes = 0;
   #isAlive = true;
+  /** What we closed it with; undefined where we did not. Who is cut never answers it. */
+  endedWith: number | undefined;
 
   constructor(socket: WebSocket, raw: Socket, desk: (wire: Wire) => SocketUser) {
     this.#socket = socket;
@@ -171,9 +198,16 @@ class OpenSocket implements Wire {
     this.#desk = desk(this);
     socket.on("message", (data, isBinary) => void this.#receive(data, isBinary));
     socket.on("pong", () => (this.#isAlive = true));
-    socket.on("close", () => this.#desk.gone());
-    // The library closes the socket itself, with the code that the fault has.
-    socket.on("error", () => this.#desk.gone());
+    socket.on("close", () => this.#gone());
+    // The library has closed the socket, with the code that the fault has; who does not answer is cut.
+    socket.on("error", () => void this.end());
+  }
+
+  /** Nobody waits any more for what is under way: a connection that is destroyed may forget its writes. */
+  #gone(): void {
+    this.#desk.gone();
+    for (const write of this.#writing) write.taken(false);
+    this.#writing.clear();
   }
 
   async #receive(data: unknown, isBinary: boolean): Promise<void> {
@@ -184,41 +218,58 @@ class OpenSocket implements Wire {
   }
 
   send(text: string): void {
-    if (this.#socket.readyState !== this.#socket.OPEN) return;
-    if (this.#socket.bufferedAmount > MAX_BUFFERED_BYTES) return this.#desk.end(CLOSE.tooSlow, "too slow");
-    this.#socket.send(text);
+    const frame = frameOf(text);
+    this.#waitingBytes += frame.length;
+    if (this.#waitingBytes > MAX_BUFFERED_BYTES) return this.#desk.end(CLOSE.tooSlow, TOO_SLOW);
+    this.#write(frame, () => (this.#waitingBytes -= frame.length));
   }
 
-  /** Past the library: it writes its own frames whole too, so none falls into another. */
   write(frames: Uint8Array): Promise<boolean> {
-    if (this.#socket.readyState !== this.#socket.OPEN || this.#raw.destroyed) return Promise.resolve(false);
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const write = { sinceMs: performance.now() };
-    this.#writing.add(write);
-    this.#raw.write(frames, (error) => {
-      this.#writing.delete(write);
-      resolve(error === undefined || error === null);
-    });
+    this.#write(frames, resolve);
     return promise;
   }
 
-  /** Closes, and cuts the connection where the client does not answer. */
-  close(code: number, reason: string): void {
-    this.#socket.close(code, reason);
-    const cut = setTimeout(() => this.#socket.terminate(), CLOSE_GRACE_MS);
-    void this.#closed.then(() => clearTimeout(cut));
+  /** Past the library: it writes its own frames whole too, so none falls into another, and all keep their order. */
+  #write(frames: Uint8Array, taken: (isTaken: boolean) => void): void {
+    if (!this.#isOpen || this.#raw.destroyed) return taken(false);
+    const write = { sinceMs: performance.now(), taken };
+    this.#writing.add(write);
+    this.#raw.write(frames, (error) => {
+      if (this.#writing.delete(write)) taken(error === undefined || error === null);
+    });
   }
 
-  /** Has it ended by whoever serves it, and resolves when it is closed. */
-  async end(code: number, reason: string): Promise<void> {
-    this.#desk.end(code, reason);
+  get #isOpen(): boolean {
+    return this.#socket.readyState === this.#socket.OPEN;
+  }
+
+  close(code: number, reason: string): void {
+    void this.end(code, reason);
+  }
+
+  /** The server goes away, and what was followed ends. */
+  async leave(): Promise<void> {
+    await within(CLOSE_GRACE_MS, this.#desk.drained());
+    this.#desk.end(CLOSE.goingAway, GOING_AWAY);
     await this.#closed;
+  }
+
+  /** Closes, and cuts the connection where the client does not answer. */
+  async end(code?: number, reason?: string): Promise<void> {
+    this.#gone();
+    this.endedWith ??= code;
+    this.#socket.close(code, reason);
+    const cut = setTimeout(() => this.#socket.terminate(), CLOSE_GRACE_MS);
+    await this.#closed;
+    clearTimeout(cut);
   }
 
   /** Looks whether anybody is there, and whether they take what they asked for. */
   beat(nowMs: number, { stallMs, idleMs, maxAgeMs }: WebSocketOptions): void {
+    if (!this.#isOpen) return;
     const [oldest] = this.#writing;
-    if (oldest !== undefined && nowMs - oldest.sinceMs >= stallMs) return this.#desk.end(CLOSE.tooSlow, "too slow");
+    if (oldest !== undefined && nowMs - oldest.sinceMs >= stallMs) return this.#desk.end(CLOSE.tooSlow, TOO_SLOW);
     if (nowMs - this.#openedMs >= maxAgeMs) return this.#desk.end(CLOSE.aged, "open for too long");
     if (this.#desk.isBusy) this.#usedMs = nowMs;
     else if (nowMs - this.#usedMs >= idleMs) return this.#desk.end(CLOSE.aged, "idle for too long");
@@ -228,6 +279,8 @@ class OpenSocket implements Wire {
     this.#socket.ping();
   }
 }
+
+const TOO_SLOW = "too slow";
 
 function notText(): HeddleError {
   return new HeddleError("frame-invalid", "Frames of a client are texts of JSON.", { reason: "binary" });

@@ -17,7 +17,7 @@ export {
 export type { FaultReporter, RefusalCounter } from "./error-answer.ts";
 export { admit, doorOf } from "./admit.ts";
 export type { AskedRequest, DoorRules } from "./admit.ts";
-export { forwardedHeaders } from "./forwarded-headers.ts";
+export { forwardedHeaders, withForwardedHeaders } from "./forwarded-headers.ts";
 export type { ForwardedHeaders } from "./forwarded-headers.ts";
 export { routerOf } from "./match-route.ts";
 export type { Matched } from "./match-route.ts";
@@ -26,3 +26,4 @@ export type { JudgedRequest, Judgement, OriginPolicy, OriginRules } from "./orig
 export type { ByteBody, Desk, Route, RouteRequest, Site } from "./route.ts";
 export { routesOf } from "./routes.ts";
 export type { Mounts } from "./routes.ts";
+export { SOCKET_ROUTE, notUpgraded } from "./socket-route.ts";

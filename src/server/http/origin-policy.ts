@@ -64,7 +64,7 @@ export function originPolicy({ origins, hosts }: OriginRules): OriginPolicy {
     if (!isOurs(host)) return { headers: {}, refusal: foreignHost(host) };
     const origin = request.header("origin");
     if (origin === undefined || isSameOrigin(origin, host)) return { headers: isListed === undefined ? {} : VARIES };
-    if (isListed === undefined) return { headers: {}, ...unasked(request) };
+    if (isListed === undefined) return { headers: {}, ...unasked(request, origin) };
     if (!isListed(origin)) return { headers: VARIES, refusal: foreignOrigin(origin) };
     return { headers: corsHeaders(request, origin) };
   };
@@ -93,8 +93,9 @@ function isSameOrigin(origin: string, host: string): boolean {
   return URL.parse(origin)?.host === host.toLowerCase();
 }
 
-/** Of what changes anything, browsers send a plain POST without asking first, and nothing else. */
-function unasked(request: JudgedRequest): { readonly refusal?: HeddleError } {
+/** Of what changes anything, browsers send a plain POST without asking first, and open WebSockets; nothing else. */
+function unasked(request: JudgedRequest, origin: string): { readonly refusal?: HeddleError } {
+  if (request.header("upgrade")?.toLowerCase() === "websocket") return { refusal: foreignOrigin(origin) };
   if (request.method !== "POST") return {};
   const type = request.header("content-type");
   return ASKED_TYPES.some((asked) => isOfType(type, asked)) ? {} : { refusal: wrongMediaType(type) };

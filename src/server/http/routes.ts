@@ -20,8 +20,15 @@ import { TICKET_ROUTE } from "./ticket-route.ts";
 /** Paths of their own, with the agent that answers at each. */
 export type Mounts = Readonly<Record<string, string>>;
 
-/** Every route. Throws `config-invalid` where a mount is no path, has a route already, or names no agent. */
-export function routesOf(mounts: Mounts, agents: readonly { readonly name: string }[]): readonly Route[] {
+/**
+ * Every route. `own` are those that the host serves by itself: they are described, and not among what is returned. Throws
+ * `config-invalid` where a mount is no path, has a route already, or names no agent.
+ */
+export function routesOf(
+  mounts: Mounts,
+  agents: readonly { readonly name: string }[],
+  own: readonly Route[] = [],
+): readonly Route[] {
   const threads = [...THREAD_LIST_ROUTES, ...THREAD_DETAILS_ROUTES, ...THREAD_SNAPSHOT_ROUTES, ...THREAD_COPY_ROUTES];
   const actions = [...THREAD_ACTION_ROUTES, ...MEMBER_ROUTES, TICKET_ROUTE];
   const fixed = [...STATUS_ROUTES, ...RUN_ROUTES, ...threads, ...THREAD_ROUTES, ...actions];
@@ -44,7 +51,7 @@ export function routesOf(mounts: Mounts, agents: readonly { readonly name: strin
     answers: { 200: { description: "OpenAPI 3.1.", content: { "application/json": { type: "object" } } } },
     errors: [],
     needs: "nobody",
-    answer: ({ prefix }) => jsonAnswer(openApi(routes, prefix)),
+    answer: ({ prefix }) => jsonAnswer(openApi([...routes, ...own], prefix)),
   });
   return routes;
 }

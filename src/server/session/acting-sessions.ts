@@ -22,12 +22,17 @@ export interface SessionEntrance extends SessionBeginning {
   readonly runningRunId: string | undefined;
 }
 
+/** Does something under what a host keeps for a connection: headers that agents may read. */
+export type Around = <T>(work: () => T) => T;
+
 /** How a request is answered. */
 export interface ProcessOptions {
   /** Aborts when nobody listens any more; the run goes on. */
   readonly signal?: AbortSignal | undefined;
   /** Aborts where the run is to stop. */
   readonly stop?: AbortSignal | undefined;
+  /** What the run is started in. */
+  readonly around?: Around | undefined;
 }
 
 /** Acts as one principal. */
@@ -95,7 +100,9 @@ export class ActingSessions implements SessionActs {
     try {
       const known = live.isStored ? (await this.#heddle.threads.snapshot(sessionId)).messages : [];
       const { input, onStale } = matchRequest(request, sessionId, known);
-      const started = await this.#heddle.start(settings.agent.name, input, { ...startOptions(settings), onStale });
+      const { around = (work) => work() } = options;
+      const rules = { ...startOptions(settings), onStale };
+      const started = await around(() => this.#heddle.start(settings.agent.name, input, rules));
       const { run, queued } = started;
       await this.#stored(live);
       const cancel = (): void => this.#cancel(sessionId, run.runId);

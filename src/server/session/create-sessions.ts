@@ -3,7 +3,7 @@ import type { HeddleError } from "../../protocol/index.ts";
 import type { Heddle, Principal } from "../index.ts";
 import type { Wire } from "../ws/index.ts";
 import { ActingSessions } from "./acting-sessions.ts";
-import type { SessionEntrance } from "./acting-sessions.ts";
+import type { Around, SessionEntrance } from "./acting-sessions.ts";
 import type { SessionActs } from "./session-acts.ts";
 import { SessionDesk } from "./session-desk.ts";
 import type { SessionOptions, SessionSettings } from "./session-options.ts";
@@ -22,6 +22,8 @@ export interface SessionVisitor {
 export interface SessionHost {
   /** Takes a request of somebody, or throws `rate-limited`. Default: takes any. */
   readonly take?: ((principal: Principal) => void) | undefined;
+  /** Does something under what the host keeps for the connection, such as headers that agents may read. Default: nothing. */
+  readonly around?: Around | undefined;
   /** Told of a failure that is nobody's fault but ours; gives the error for the client. */
   readonly faultOf: (error: unknown) => HeddleError;
   /** Told of what clients are refused, with the error that they get. Default: nobody. */
@@ -84,7 +86,7 @@ class ServerSessions extends ActingSessions implements Sessions {
   serve(
     { principal, entrance }: SessionVisitor,
     wire: Wire,
-    { take, faultOf, onRefusal = () => undefined }: SessionHost,
+    { take, around = (work) => work(), faultOf, onRefusal = () => undefined }: SessionHost,
   ): SessionDesk {
     const { expiresAtMs } = principal;
     return new SessionDesk({
@@ -92,6 +94,7 @@ class ServerSessions extends ActingSessions implements Sessions {
       entrance,
       wire,
       take: () => take?.(principal),
+      around,
       faultOf,
       onRefusal,
       expiresAtMs,

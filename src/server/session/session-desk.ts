@@ -21,7 +21,7 @@ import { CLOSE, closeCodeOf, frameOf } from "../ws/index.ts";
 import type { SocketUser, Wire } from "../ws/index.ts";
 import type { LiveSession } from "./live-session.ts";
 import { queuedEvent } from "./acting-sessions.ts";
-import type { ActingSessions, SessionEntrance } from "./acting-sessions.ts";
+import type { ActingSessions, Around, SessionEntrance } from "./acting-sessions.ts";
 
 /** What a socket is served with. */
 export interface SessionDeskParts {
@@ -33,6 +33,8 @@ export interface SessionDeskParts {
   readonly wire: Wire;
   /** Takes a request, or throws `rate-limited`. */
   readonly take: () => void;
+  /** Does something in the name of whoever opened it. */
+  readonly around: Around;
   /** Told of a failure that is nobody's fault but ours; gives the error for the client. */
   readonly faultOf: (error: unknown) => HeddleError;
   /** Told of what is refused. */
@@ -49,9 +51,6 @@ interface Waiting {
 
 /** Code of a close in good order. */
 const NORMAL = 1000;
-
-/** How long a client may take for the rest of what it asked for when the server goes away. */
-const LEAVE_GRACE_MS = 1000;
 
 /** How a socket is closed, by why its session has ended. */
 const CODES: Readonly<Record<SessionEndedData["reason"], number>> = {
@@ -72,11 +71,11 @@ export class SessionDesk implements SocketUser {
   readonly #parts: SessionDeskParts;
   readonly #gone = new AbortController();
   readonly #waiting: Waiting[] = [];
+  readonly #works = new Set<Promise<void>>();
   readonly #outlive: (() => void) | undefined;
   #live: LiveSession;
   #deaf: () => void;
   #active = 0;
-  #leaving: NodeJS.Timeout | undefined;
   #isOpen = true;
 
   constructor(parts: SessionDeskParts) {
@@ -139,7 +138,8 @@ export class SessionDesk implements SocketUser {
 
   #begin(work: () => Promise<void>): void {
     this.#active += 1;
-    void this.#work(work);
+    const done = this.#work(work).finally(() => this.#works.delete(done));
+    this.#works.add(done);
   }
 
   /** Never rejects. */
@@ -150,7 +150,6 @@ export class SessionDesk implements SocketUser {
       this.#failed(error);
     }
     this.#active -= 1;
-    if (this.#leaving !== undefined && this.#active === 0) return this.#finish({ reason: "shutdown" });
     const next = this.#isOpen ? this.#waiting.shift() : undefined;
     if (next === undefined) return;
     this.#live.waitingBytes -= next.bytes;
@@ -160,7 +159,10 @@ export class SessionDesk implements SocketUser {
   async #answer(request: SessionRunInput): Promise<void> {
     const live = await this.#sessionOf(request);
     if (!this.#isOpen) return;
-    await this.#pass(live, this.#parts.sessions.process(live, request, { signal: this.#gone.signal }));
+    await this.#pass(
+      live,
+      this.#parts.sessions.process(live, request, { signal: this.#gone.signal, around: this.#parts.around }),
+    );
   }
 
   /** A run that was under way when the client came back. */
@@ -250,13 +252,14 @@ export class SessionDesk implements SocketUser {
     this.#finish(endedBy(error), closeCodeOf(error));
   }
 
-  /** Ends the socket. When the server goes away, what is under way has a moment to be told to its end. */
+  /** Nothing is begun any more; resolves when what is under way has ended, and was told. */
+  async drained(): Promise<void> {
+    this.#forgetWaiting();
+    await Promise.all(this.#works);
+  }
+
+  /** Ends the socket. */
   end(code: number): void {
-    if (code === CLOSE.goingAway && this.#active > 0 && this.#isOpen) {
-      this.#forgetWaiting();
-      this.#leaving ??= setTimeout(() => this.#finish({ reason: "shutdown" }), LEAVE_GRACE_MS);
-      return;
-    }
     this.#finish({ reason: REASONS.get(code) ?? "error" }, code);
   }
 
@@ -267,7 +270,6 @@ export class SessionDesk implements SocketUser {
     this.#outlive?.();
     this.#deaf();
     this.#gone.abort();
-    clearTimeout(this.#leaving);
     this.#forgetWaiting();
     this.#parts.sessions.leave(this.#live);
   }

@@ -121,6 +121,14 @@ export const METRICS = {
     labels: [],
     help: "Events of its log that the slowest viewer has not been given yet.",
   },
+  /** WebSockets. */
+  sockets: {
+    name: "heddle_sockets",
+    kind: "gauge",
+    unit: "{socket}",
+    labels: [],
+    help: "WebSockets that are open here now.",
+  },
   /** Runs that others left. */
   runsReaped: {
     name: "heddle_runs_reaped_total",

@@ -41,11 +41,16 @@ export class Telemetry {
   readonly #measures: Measures;
   readonly #tracer: Tracer;
   readonly #tools: BoundedNames;
+  /** WebSockets that are open: whoever serves them keeps the number. */
+  sockets = 0;
 
-  constructor(options: TelemetryOptions, agents: readonly Agent[], gauges: Gauges) {
+  constructor(options: TelemetryOptions, agents: readonly Agent[], gauges: Omit<Gauges, "sockets">) {
     const { tracerProvider = trace.getTracerProvider(), meterProvider = metrics.getMeterProvider() } = options;
     this.#tracer = tracerProvider.getTracer(SCOPE);
-    this.#measures = new Measures([this.#scraper.meter, meterProvider.getMeter(SCOPE)], gauges);
+    this.#measures = new Measures([this.#scraper.meter, meterProvider.getMeter(SCOPE)], {
+      ...gauges,
+      sockets: () => this.sockets,
+    });
     this.#tools = new BoundedNames(agents.flatMap(({ tools }) => tools.map(({ name }) => name)));
     this.#begin(agents);
   }

@@ -42,6 +42,7 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 const SHOW = { protocol: text, meta: flag, raw: flag } as const;
+const TRACE = { traceparent: text, tracestate: text } as const;
 
 /** Every frame of a client: what it has to have, and what it may. */
 export const CLIENT_FRAMES = {
@@ -53,13 +54,14 @@ export const CLIENT_FRAMES = {
       onBusy: oneOf(BUSY_POLICIES),
       onDisconnect: oneOf(["continue", "cancel"]),
       parent: text,
+      ...TRACE,
       ...SHOW,
     },
   },
   /** Answers what a thread waits for: questions, and calls that the client executes. A run goes on from there. */
   answer: {
     needs: { agent: text, thread: text },
-    may: { run: text, resume: list, results: list, tools: list, attach: flag, ...SHOW },
+    may: { run: text, resume: list, results: list, tools: list, attach: flag, ...TRACE, ...SHOW },
   },
   /** Follows a thread, from a cursor or from the beginning. */
   attach: {
@@ -83,7 +85,7 @@ type Read<F> = F extends Field<infer T> ? T : never;
 
 /** What a client says. */
 export type ClientFrame = {
-  [K in keyof Table]: { readonly type: K; readonly ref: string | undefined } & {
+  [K in keyof Table]: { readonly type: K; readonly ref?: string } & {
     readonly [N in keyof Table[K]["needs"]]: Read<Table[K]["needs"][N]>;
   } & { readonly [N in keyof Table[K]["may"]]?: Read<Table[K]["may"][N]> };
 }[keyof Table];
@@ -91,13 +93,15 @@ export type ClientFrame = {
 /** Longest `ref`, in characters. */
 const MAX_REF_CHARS = 128;
 
-/** The `ref` of a frame, also of one that cannot be read otherwise, so that its sender knows which is meant. */
-export function refOf(value: unknown): string | undefined {
-  const ref = isFields(value) ? value["ref"] : undefined;
-  return typeof ref === "string" && ref.length <= MAX_REF_CHARS ? ref : undefined;
-}
+const REF: Field<string> = {
+  expected: `a text of up to ${MAX_REF_CHARS} characters`,
+  read: (value) => (typeof value === "string" && value.length <= MAX_REF_CHARS ? value : undefined),
+};
 
-/** Reads the JSON of a frame. Throws `json-invalid` and `limit-exceeded`. */
+/** The `ref` of a frame, also of one that cannot be read otherwise, so that its sender knows which is meant. */
+export const refOf = (value: unknown): string | undefined => (isFields(value) ? REF.read(value["ref"]) : undefined);
+
+/** Reads the JSON of a frame. Throws `json-invalid` and, where it is too large or too deep, `limit-exceeded`. */
 export const readFrameJson = (bytes: Uint8Array, maxBytes: number): unknown => decodeJson(bytes, { maxBytes });
 
 /** Judges the form of a frame. Throws `frame-invalid`. */
@@ -106,12 +110,15 @@ export function readClientFrame(value: unknown): ClientFrame {
   const { type } = value;
   if (!isFrameType(type)) throw refused("/type", Object.keys(CLIENT_FRAMES).join(", "), type);
   const { needs, may } = CLIENT_FRAMES[type];
-  const frame: Record<string, unknown> = { type, ref: refOf(value) };
-  for (const [name, field] of Object.entries<Field<unknown>>({ ...may, ...needs })) {
-    if (value[name] === undefined && Object.hasOwn(may, name)) continue;
+  const frame: Record<string, unknown> = { type };
+  for (const [name, field] of Object.entries<Field<unknown>>({ ref: REF, ...may, ...needs })) {
+    if (value[name] === undefined && !Object.hasOwn(needs, name)) continue;
     const read = field.read(value[name]);
     if (read === undefined) throw refused(`/${name}`, field.expected, value[name]);
     frame[name] = read;
+  }
+  if (type === "answer" && value["resume"] === undefined && value["results"] === undefined) {
+    throw refused("/resume", "answers to questions here, or to calls in results", undefined);
   }
   return frame as ClientFrame;
 }

@@ -2,7 +2,8 @@
  * Why a socket is closed, as the number that its peer gets. What must not be tried again is 4000 and the HTTP status of the
  * error; the few that should be have numbers of their own, which no status has.
  */
-import { HeddleError } from "../../protocol/index.ts";
+import { ERRORS } from "../../protocol/index.ts";
+import type { HeddleError } from "../../protocol/index.ts";
 
 /** Codes after which a client comes back, and goes on behind its cursors. */
 export const CLOSE = {
@@ -18,6 +19,13 @@ export const CLOSE = {
 
 /** Longest reason that a close frame holds, in bytes. */
 const MAX_REASON_BYTES = 123;
+
+/** Close codes of WebSocket itself that a library gives for what we have a code for: a frame that is too large. */
+const TOO_LARGE = 1009;
+
+/** What a library would close with, as we say it. */
+export const ourCloseCode = (code: number | undefined): number | undefined =>
+  code === TOO_LARGE ? 4000 + ERRORS["limit-exceeded"].status : code;
 
 /** The code for an error that ends a socket. */
 export const closeCodeOf = (error: HeddleError): number => 4000 + error.status;
