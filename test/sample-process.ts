@@ -1,12 +1,19 @@
 /** The sample as a process of its own, with settings that a test changes. Needs dist/, which `npm test` builds first. */
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { afterAll } from "vitest";
 import { readyUrl, runNode } from "./server-process.ts";
 import type { ServerProcess } from "./server-process.ts";
 
 /** The entry file. */
 export const MAIN = "examples/sample/main.ts";
+
+const folders: string[] = [];
+
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
 
 /** Settings of any form: some tests mean to be wrong. */
 export type Changes = { readonly [name: string]: unknown };
@@ -17,6 +24,7 @@ export function settingsFile(
   overlay?: { readonly name: string; readonly changes: Changes },
 ): string {
   const folder = mkdtempSync(join(tmpdir(), "heddle-sample-"));
+  folders.push(folder);
   const own: unknown = JSON.parse(readFileSync("examples/sample/settings.json", "utf8"));
   const file = join(folder, "settings.json");
   writeFileSync(file, JSON.stringify(merged({ ...Object(own), paceMs: 0 }, changes)));
