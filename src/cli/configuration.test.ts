@@ -58,10 +58,14 @@ describe("layers", () => {
   });
 
   test("paths in a file are relative to the file", async () => {
-    await put("heddle.config.json", { files: ["agent.ts"], store: "sqlite:log.db" });
+    await put("heddle.config.json", { files: ["agent.ts"], store: "sqlite:log.db", pages: { "/app": "public" } });
     expect(await settingsOf()).toEqual({
       files: [join(folder, "agent.ts")],
       store: `sqlite:${join(folder, "log.db")}`,
+      pages: { "/app": join(folder, "public") },
+    });
+    expect(await settingsOf({}, { HEDDLE_PAGES: "/app=public /b=other=one" })).toMatchObject({
+      pages: { "/app": "public", "/b": "other=one" },
     });
   });
 

@@ -122,6 +122,9 @@ function unknownSetting(place: string, value: unknown): HeddleError {
 /** Paths of a file, as they are from here. */
 function located(name: SettingName, value: unknown, folder: string): unknown {
   if (name === "files" && Array.isArray(value)) return value.map((file: unknown) => resolve(folder, String(file)));
+  if (name === "pages" && isRecord(value)) {
+    return Object.fromEntries(Object.entries(value).map(([path, each]) => [path, resolve(folder, String(each))]));
+  }
   const database = name === "store" ? /^sqlite:(.+)$/s.exec(String(value))?.[1] : undefined;
   return database === undefined ? value : `sqlite:${resolve(folder, database)}`;
 }

@@ -65,6 +65,13 @@ describe("commands", () => {
     ["a store without a file", ["serve", "--store", "sqlite:"], {}, '--store is "sqlite:": expected'],
     ["a host that others can reach", ["serve", "--host", "0.0.0.0"], {}, "nobody is asked who they are"],
     ["a file that is not there", ["serve", "nowhere.ts"], {}, "no file nowhere.ts"],
+    ["a page without its folder", ["serve", "--page", "/app"], {}, '--page is "/app": expected /path=folder.'],
+    [
+      "a page's folder that is not there",
+      ["serve", "--page", "/app=nowhere"],
+      {},
+      'folder is "nowhere": expected a folder',
+    ],
   ])("%s is misuse", async (_, args, env, sentence) => {
     expect(await main(args, env)).toBe(2);
     expect(err).toContain(sentence);

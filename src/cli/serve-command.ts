@@ -4,8 +4,8 @@
  */
 import { parseArgs } from "node:util";
 import { HeddleError } from "../protocol/index.ts";
-import { DEFAULT_HOST, DEFAULT_PORT, serve } from "../server/fastify/index.ts";
-import type { AuthOptions, Served } from "../server/fastify/index.ts";
+import { DEFAULT_HOST, DEFAULT_PORT, readPageFiles, serve } from "../server/fastify/index.ts";
+import type { AuthOptions, Pages, Served } from "../server/fastify/index.ts";
 import type { Store } from "../store/index.ts";
 import { authOf } from "./auth-settings.ts";
 import { readConfiguration } from "./configuration.ts";
@@ -33,6 +33,8 @@ Options:
   --host H       Host to listen on. Default ${DEFAULT_HOST}. Also HEDDLE_HOST
   --store S      Where the log is kept: memory:, sqlite:<file> or postgres://…
                  Default ${DEFAULT_STORE}. Also HEDDLE_STORE
+  --page P=F     Serve the files of the folder F at the path P, such as /app=public. May be
+                 repeated. Also HEDDLE_PAGES
   --origin O     Origin of pages that may call, such as https://app.example. May be
                  repeated. Default: pages of this machine. Also HEDDLE_ORIGINS
   --log-level L  From which level on to say things on stderr, as JSON lines: debug,
@@ -62,6 +64,7 @@ const OPTIONS = {
   port: { type: "string" },
   host: { type: "string" },
   store: { type: "string" },
+  page: { type: "string", multiple: true },
   origin: { type: "string", multiple: true },
   "log-level": { type: "string" },
   "no-auth": { type: "boolean" },
@@ -92,6 +95,7 @@ export async function serveCommand(args: readonly string[], env: Environment): P
     host: values.host,
     store: values.store,
     agents: values.agent,
+    pages: values.page,
     origins: values.origin,
     noAuth: values["no-auth"],
     jwksUrl: values["jwks-url"],
@@ -118,6 +122,7 @@ async function serveUntilStopped(
     files: _,
     agents: _remotes,
     store: _store,
+    pages: folders = {},
     storeListen: _listen,
     agentResponseMs: _response,
     agentIdleMs: _idle,
@@ -138,8 +143,10 @@ async function serveUntilStopped(
     timeoutMs === undefined || sessionOptions === false ? sessionOptions : { ...sessionOptions, timeoutMs };
   try {
     const { agents, notes } = await servedAgents(settings, env);
+    const pages = await pagesOf(folders);
     const stopped = stopSignal();
-    const server = await started(() => serve({ ...options, sessions, auth, rateLimits, agents, store }));
+    const served = { ...options, sessions, auth, rateLimits, agents, store, pages };
+    const server = await started(() => serve(served));
     if (server === undefined) return 2;
     console.log([readyLine(server, agents), ...notes].join("\n"));
     await stopped;
@@ -148,6 +155,11 @@ async function serveUntilStopped(
     await store.close();
   }
   return 0;
+}
+
+async function pagesOf(folders: Readonly<Record<string, string>>): Promise<Pages> {
+  const read = Object.entries(folders).map(async ([path, folder]) => [path, await readPageFiles(folder)] as const);
+  return Object.fromEntries(await Promise.all(read));
 }
 
 /** Starts, or says why that is impossible: a port, a folder or a database that is not as it has to be. */

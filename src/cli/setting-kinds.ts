@@ -137,6 +137,17 @@ export const mounts: Kind<Readonly<Record<string, string>>> = {
   },
 };
 
+/** Paths with the folder of a page each; as text, `/path=folder` between spaces. Whoever serves them judges them. */
+export const pages: Kind<Readonly<Record<string, string>>> = {
+  fromText: (given) => given.split(/\s+/).filter((part) => part !== ""),
+  read(place, value) {
+    if (Array.isArray(value)) return Object.fromEntries(value.map((pair: unknown) => pageFolder(place, pair)));
+    if (!isRecord(value)) throw wrongValueAt(place, value, "an object of paths and folders");
+    const folders = Object.entries(value).map(([path, each]) => [path, text.read(`${place}/${path}`, each)]);
+    return Object.fromEntries(folders);
+  },
+};
+
 /** How posts for an agent are taken; a strategy is for those who serve by themselves. */
 export interface RuleSetting {
   /** What becomes of a run while another is under way. */
@@ -176,6 +187,12 @@ function namedUrl(place: string, pair: unknown): [string, RemoteSetting] {
   const [, name, url] = /^([^=]+)=(.+)$/s.exec(String(pair)) ?? [];
   if (name === undefined || url === undefined) throw wrongValueAt(place, pair, "name=url");
   return [name, { url: agentUrl(place, url) }];
+}
+
+function pageFolder(place: string, pair: unknown): [string, string] {
+  const [, path, folder] = /^(\/[^=]*)=(.+)$/s.exec(String(pair)) ?? [];
+  if (path === undefined || folder === undefined) throw wrongValueAt(place, pair, "/path=folder");
+  return [path, folder];
 }
 
 function remote(place: string, value: unknown): RemoteSetting {

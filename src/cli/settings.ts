@@ -18,6 +18,7 @@ import {
   mounts,
   oneOf,
   origin,
+  pages,
   port,
   remoteAgents,
   text,
@@ -65,6 +66,8 @@ export const SETTINGS = {
   agents: { variable: "HEDDLE_AGENTS", flag: "--agent", kind: remoteAgents },
   /** Paths of their own for agents. */
   mounts: { variable: "HEDDLE_MOUNTS", flag: undefined, kind: mounts },
+  /** Folders of pages, by their path. */
+  pages: { variable: "HEDDLE_PAGES", flag: "--page", kind: pages },
   /** How posts for agents are taken. */
   rules: { variable: "HEDDLE_RULES", flag: undefined, kind: agentRules },
   /** Request headers to pass on to agents that run elsewhere. */

@@ -25,6 +25,8 @@ import {
 import type { Answer, DoorRules, Mounts, OriginRules, Route, RouteRequest, Site } from "../http/index.ts";
 import { createSessions } from "../session/index.ts";
 import type { SessionOptions, Sessions } from "../session/index.ts";
+import { addPages } from "./add-pages.ts";
+import type { Pages } from "./add-pages.ts";
 import { Connections } from "./connections.ts";
 import { errorReplies } from "./error-reply.ts";
 import { LOG_SERIALIZERS, aboutRun, told } from "./log-lines.ts";
@@ -50,6 +52,8 @@ interface HttpOptions extends OriginRules, DoorRules {
   readonly forwardHeaders?: readonly string[];
   /** Paths of their own for agents, such as `{ "/agui": "assistant" }`. Each has `/agents/{name}` anyway. Default none. */
   readonly mounts?: Mounts;
+  /** Pages of your own, such as `{ "/sample": await readPageFiles("public") }`. One at `/` replaces ours. Default none. */
+  readonly pages?: Pages | undefined;
 }
 
 /** Options of `heddlePlugin`. */
@@ -170,7 +174,10 @@ async function addRoutes(
   });
 
   await heddle.open();
-  for (const route of routes) addRoute(app, route, site, connections);
+  const { pages = {} } = options;
+  const replaced = Object.hasOwn(pages, "/") ? "page" : undefined;
+  for (const route of routes) if (route.id !== replaced) addRoute(app, route, site, connections);
+  addPages(app, pages);
 }
 
 /** Refuses callers from elsewhere, and answers what browsers ask before they call. */

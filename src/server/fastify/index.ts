@@ -4,6 +4,9 @@
  */
 export { heddlePlugin } from "./heddle-plugin.ts";
 export type { HeddlePluginOptions } from "./heddle-plugin.ts";
+export type { Pages } from "./add-pages.ts";
+export { readPageFiles } from "./page-files.ts";
+export type { PageFiles } from "./page-files.ts";
 export { DEFAULT_HOST, DEFAULT_PORT, LOG_LEVELS, isLoopback, serve } from "./serve.ts";
 export type { LogLevel, ServeOptions, Served } from "./serve.ts";
 export { RATE_ALGORITHMS, assertAuthOptions, kindOf, readRate } from "../auth/index.ts";

@@ -1,0 +1,77 @@
+/**
+ * Pages beside the routes: files of one's own, at paths of one's own, for everybody who may call at all.
+ *
+ * A page gets scripts, styles, pictures and fonts from where it stands itself, and nothing inline; what it may connect to is
+ * this server, and any WebSocket. A page at `/` takes the place of the one that is there otherwise.
+ */
+import { extname } from "node:path";
+import type { FastifyInstance } from "fastify";
+import { HeddleError } from "../../protocol/index.ts";
+import { SAFE_HEADERS } from "../http/index.ts";
+import type { PageFiles } from "./page-files.ts";
+
+/** Pages by their path, such as `{ "/sample": files }`. */
+export type Pages = Readonly<Record<string, PageFiles>>;
+
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".json": "application/json; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".ico": "image/x-icon",
+  ".woff2": "font/woff2",
+  ".txt": "text/plain; charset=utf-8",
+};
+
+const PAGE_HEADERS = {
+  ...SAFE_HEADERS,
+  "cache-control": "no-cache",
+  "content-security-policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self' ws: wss:",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join("; "),
+  "cross-origin-resource-policy": "same-origin",
+} as const;
+
+/** Adds the pages, after the routes: a path that is taken is refused with `config-invalid`. */
+export function addPages(app: FastifyInstance, pages: Pages): void {
+  for (const [path, files] of Object.entries(pages)) {
+    if (!/^\/(?:[\w.~-]+(?:\/[\w.~-]+)*)?$/.test(path)) {
+      throw refused(path, "a path of letters, digits, '/', '.', '_', '~' and '-' that does not end with '/'");
+    }
+    if (files["index.html"] === undefined) throw refused(path, "files with an index.html among them");
+    const base = path === "/" ? "" : path;
+    // Names in the page are relative to it: without the slash they would miss its folder.
+    if (base !== "") {
+      claim(app, path, base);
+      app.get(base, async (_, reply) => reply.headers(PAGE_HEADERS).redirect(`${app.prefix}${base}/`, 308));
+    }
+    for (const [name, contents] of Object.entries(files)) {
+      const url = `${base}/${name === "index.html" ? "" : name}`;
+      claim(app, path, url);
+      const headers = { ...PAGE_HEADERS, "content-type": MEDIA_TYPES[extname(name)] ?? "application/octet-stream" };
+      const bytes = Buffer.from(contents);
+      app.get(url, async (_, reply) => reply.headers(headers).send(bytes));
+    }
+  }
+}
+
+function claim(app: FastifyInstance, path: string, url: string): void {
+  if (app.hasRoute({ method: "GET", url: `${app.prefix}${url}` })) throw refused(path, `another path: ${url} is taken`);
+}
+
+function refused(path: string, expected: string): HeddleError {
+  const setting = `pages ${path}`;
+  const message = `${setting}: expected ${expected}.`;
+  return new HeddleError("config-invalid", message, { setting, expected, received: path });
+}
