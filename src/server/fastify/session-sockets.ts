@@ -64,11 +64,16 @@ function hostOf(site: Site, request: FastifyRequest, { entrance }: SessionVisito
       site.server.telemetry.rejected(error.code);
       // One that is a fault of ours was told with its cause.
       if (error.code === "internal-error") return;
-      const about = { sessionId, endpoint };
-      const told = "a request of a session was refused";
-      // Whoever floods us is told by code: where it was thrown says nothing, and costs more than the refusal.
-      if (error.status < 500) log.info({ ...about, code: error.code }, told);
-      else log.error({ ...about, err: loggedError(error) }, told);
+      const level = error.status < 500 ? "info" : "error";
+      const line = {
+        sessionId,
+        endpoint,
+        // Asked for only where the line is written: whoever floods us is not worth a stack that nobody reads.
+        get err() {
+          return loggedError(error);
+        },
+      };
+      log[level](line, "a request of a session was refused");
     },
   };
 }
