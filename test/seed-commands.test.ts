@@ -1,7 +1,7 @@
 /** Seeds 000 and 003 on working with the project: one test by its name, what parts depend on, a configuration file. */
 import { spawnSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
@@ -60,6 +60,54 @@ test("003 deps.data-objects, deps.protocol: data need the language's own JSON, t
   expect(await madeOf("src/stream/index.ts")).toEqual([...data, "src/stream"]);
   const rooms = (await madeOf("src/server/index.ts")).filter((name) => name.startsWith("src/"));
   expect(rooms).toEqual(["src/agent", "src/protocol", "src/server", "src/store", "src/stream"]);
+});
+
+interface Platform {
+  readonly engines?: { readonly node?: string };
+}
+
+/** Whether a range of versions, as packages write it, allows a version of Node. */
+const allows = (range: string, [major, minor]: readonly [number, number]): boolean =>
+  range.split("||").some((part) => {
+    const [, sign = "", low = "0", within = "0"] = /^\s*(>=|\^)\s*(\d+)(?:\.(\d+))?/.exec(part) ?? [];
+    const isAbove = major > Number(low) || (major === Number(low) && minor >= Number(within));
+    return sign !== "" && isAbove && (sign === ">=" || major === Number(low));
+  });
+
+test("003 deps.2, dotnet.4: every package that ours needs works on the oldest Node that we name, and on the one that we run on", () => {
+  const manifest: Manifest & Platform = JSON.parse(readFileSync("package.json", "utf8"));
+  const [, major = "", minor = ""] = /^>=(\d+)\.(\d+)$/.exec(manifest.engines?.node ?? "") ?? [];
+  const [running = 0] = (manifest.devDependencies["node"] ?? "").split(".").map(Number);
+  expect([Number(major), Number(minor)]).toEqual([22, 18]);
+  // An even number is a release that is kept up for years.
+  expect([running % 2, running > Number(major)]).toEqual([0, true]);
+  for (const name of Object.keys(manifest.dependencies)) {
+    const { engines }: Platform = JSON.parse(readFileSync(`node_modules/${name}/package.json`, "utf8"));
+    const range = engines?.node ?? ">=0";
+    expect([name, allows(range, [Number(major), Number(minor)]), allows(range, [running, 0])]).toEqual([
+      name,
+      true,
+      true,
+    ]);
+  }
+  expect(allows("^20.19.0 || >=22.19.0", [22, 18])).toBe(false);
+});
+
+test("003 deps.host: the host is made of the server below it, Fastify and its WebSocket plugin", async () => {
+  const host = new Set(await madeOf("src/server/fastify/index.ts"));
+  const below = new Set(await madeOf("src/server/index.ts"));
+  const more = [...host].filter((name) => !below.has(name) && !name.startsWith("("));
+  expect(more).toContain("fastify");
+  expect(more).toContain("@fastify/websocket");
+  expect([...host].filter((name) => name.startsWith("src/"))).toEqual(
+    [...below].filter((name) => name.startsWith("src/")),
+  );
+  const named = new Set<string>();
+  for (const file of readdirSync("src/server/fastify").filter((name) => /(?<!\.test)\.ts$/.test(name))) {
+    const text = readFileSync(`src/server/fastify/${file}`, "utf8");
+    for (const [, from = ""] of text.matchAll(/from "([^".][^"]*)"/g)) if (!from.startsWith("node:")) named.add(from);
+  }
+  expect([...named].toSorted()).toEqual(["@fastify/websocket", "fastify"]);
 });
 
 test("003 sample/config.1, config.2, config.3: a file names agents and their paths, and they are made and mapped", async () => {

@@ -84,6 +84,8 @@ export const SETTINGS = {
   socketIdleMs: { variable: "HEDDLE_SOCKET_IDLE_MS", flag: undefined, kind: milliseconds },
   /** How long a WebSocket may be open at all. */
   socketMaxAgeMs: { variable: "HEDDLE_SOCKET_MAX_AGE_MS", flag: undefined, kind: milliseconds },
+  /** Whether WebSocket frames are compressed for clients that offer it. */
+  socketDeflate: { variable: "HEDDLE_SOCKET_DEFLATE", flag: undefined, kind: flag },
   /** How long a run may be silent towards the store before it counts as lost. */
   leaseMs: { variable: "HEDDLE_LEASE_MS", flag: undefined, kind: milliseconds },
   /** How often leases are renewed. */

@@ -48,6 +48,8 @@ interface HttpOptions extends OriginRules, DoorRules {
   readonly socketMaxAgeMs?: number;
   /** Conversations in the session dialect, at `/api/ag-ui/{endpoint}`. Default: on, each agent under its name. */
   readonly sessions?: SessionOptions | false | undefined;
+  /** Whether WebSocket frames are compressed for clients that offer it; it costs more than it saves, see docs. Default false. */
+  readonly socketDeflate?: boolean;
   /** Request headers that agents may read by `forwardedHeaders` while they run. Default none. */
   readonly forwardHeaders?: readonly string[];
   /** Paths of their own for agents, such as `{ "/agui": "assistant" }`. Each has `/agents/{name}` anyway. Default none. */
@@ -135,7 +137,7 @@ async function addRoutes(
 ): Promise<void> {
   const routes = routesOf(options.mounts ?? {}, heddle.agents, [SOCKET_ROUTE]);
   const { keepAliveMs = 10_000, stallMs = 30_000, forwardHeaders = [] } = options;
-  const { socketIdleMs = 30 * 60_000, socketMaxAgeMs = 24 * 60 * 60_000 } = options;
+  const { socketIdleMs = 30 * 60_000, socketMaxAgeMs = 24 * 60 * 60_000, socketDeflate = false } = options;
   const connections = new Connections({ keepAliveMs, stallMs });
   const site: Site = {
     ...doorOf(heddle, options),
@@ -143,7 +145,7 @@ async function addRoutes(
     forwardHeaders: forwardHeaders.map((name) => name.toLowerCase()),
     onWarnings: (warnings, run) => app.log.warn({ warnings, ...run }, "a run input was changed"),
   };
-  const kept = { keepAliveMs, stallMs, idleMs: socketIdleMs, maxAgeMs: socketMaxAgeMs };
+  const kept = { keepAliveMs, stallMs, idleMs: socketIdleMs, maxAgeMs: socketMaxAgeMs, deflate: socketDeflate };
   const sockets = new WebSockets(site, { ...kept, maxFrameBytes: site.maxBodyBytes });
   let closing = false;
 

@@ -14,6 +14,7 @@ import type { FastifyInstance } from "fastify";
 import { serverClosing } from "../http/index.ts";
 import { SUBPROTOCOL, ourCloseCode } from "../ws/index.ts";
 import { loggedError } from "./logged-error.ts";
+import type { WebSocketOptions } from "./web-sockets.ts";
 
 /** Whether a path, without its query, is one of ours. */
 type IsOurs = (path: string) => boolean;
@@ -25,7 +26,11 @@ const FAILED = 4500;
 const taken = new WeakMap<object, IsOurs[]>();
 
 /** Takes upgrades on some paths, and registers the library where it is not there. */
-export async function registerWebSocket(app: FastifyInstance, maxFrameBytes: number, isOurs: IsOurs): Promise<void> {
+export async function registerWebSocket(
+  app: FastifyInstance,
+  { maxFrameBytes, deflate }: Pick<WebSocketOptions, "maxFrameBytes" | "deflate">,
+  isOurs: IsOurs,
+): Promise<void> {
   if (app.hasDecorator("websocketServer")) return void taken.get(app.websocketServer)?.push(isOurs);
   const paths = [isOurs];
   const upgrades = upgradesOf(app.server, ({ url = "" }) => {
@@ -35,8 +40,7 @@ export async function registerWebSocket(app: FastifyInstance, maxFrameBytes: num
   await app.register(fastifyWebsocket, {
     options: {
       maxPayload: maxFrameBytes,
-      // Measured: it costs more than it saves on frames of one event. Events that are compressed cannot be shared.
-      perMessageDeflate: false,
+      perMessageDeflate: deflate,
       // Sessions have none, and a browser that offers some wants one of them back.
       handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : ([...offered][0] ?? false)),
       // Where it listens for upgrades: it asks for nothing else.

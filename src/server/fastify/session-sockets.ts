@@ -10,7 +10,6 @@ import { admit, faultOf, withForwardedHeaders } from "../http/index.ts";
 import type { Site } from "../http/index.ts";
 import type { SessionHost, SessionVisitor, Sessions } from "../session/index.ts";
 import { loggedError } from "./logged-error.ts";
-import { registerWebSocket } from "./register-web-socket.ts";
 import { headerOf, queryOf } from "./request-parts.ts";
 import { askedOf } from "./web-sockets.ts";
 import type { WebSockets } from "./web-sockets.ts";
@@ -26,7 +25,7 @@ export async function addSessions(
   sockets: WebSockets,
 ): Promise<void> {
   const ours = `${app.prefix}${sessions.path}/`;
-  await registerWebSocket(app, site.maxBodyBytes, (path) => path.startsWith(ours));
+  await sockets.take(app, (path) => path.startsWith(ours));
   app.route<{ Params: { endpoint: string } }>({
     method: "GET",
     url: `${sessions.path}/:endpoint`,

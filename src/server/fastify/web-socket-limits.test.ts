@@ -288,3 +288,29 @@ describe("the end", () => {
     await expect(app.heddle.run("t", "r1")).rejects.toMatchObject({ code: "thread-unknown" });
   });
 });
+
+test("WS-OPN-1, 003 future.6: frames are compressed where that is asked for, and say the same", async () => {
+  const word = "the same again ".repeat(200);
+  const talker = defineAgent({
+    name: "talker",
+    run: async ({ emit }) => {
+      const text = emit.text();
+      for (let index = 0; index < 20; index++) await text.write(word);
+    },
+  });
+  const read = async (socketDeflate: boolean) => {
+    const { open } = await host({ agents: [talker], socketDeflate });
+    const socket = await open();
+    await socket.ask({ type: "run", agent: "talker", input: inputOf("t1") });
+    await socket.next(isOf("ended", "t1"));
+    const said = socket.frames.flatMap(({ event }) => Object(event).delta ?? []);
+    const bytes = Number(Object(Reflect.get(socket.socket, "_socket")).bytesRead);
+    return { said, bytes, extensions: socket.socket.extensions };
+  };
+  const [plain, deflated] = [await read(false), await read(true)];
+  expect(plain.extensions).toBe("");
+  expect(deflated.extensions).toContain("permessage-deflate");
+  expect(deflated.said.join("")).toBe(word.repeat(20));
+  expect(plain.said.join("")).toBe(word.repeat(20));
+  expect(deflated.bytes).toBeLessThan(plain.bytes / 5);
+});

@@ -13,7 +13,7 @@ import { SOCKET_ROUTE, admit, faultOf, notUpgraded, withForwardedHeaders } from 
 import type { AskedRequest, Site } from "../http/index.ts";
 import type { Principal } from "../index.ts";
 import { within } from "../within.ts";
-import { CLOSE, EventFrames, SUBPROTOCOL, SocketDesk, frameOf } from "../ws/index.ts";
+import { CLOSE, EventFrames, SUBPROTOCOL, SocketDesk, frameOf, textsIn } from "../ws/index.ts";
 import type { SocketDeskParts, SocketUser, Wire } from "../ws/index.ts";
 import { loggedError } from "./logged-error.ts";
 import { registerWebSocket } from "./register-web-socket.ts";
@@ -31,6 +31,8 @@ export interface WebSocketOptions {
   readonly maxAgeMs: number;
   /** Largest frame of a client, in bytes. */
   readonly maxFrameBytes: number;
+  /** Whether frames are compressed for clients that offer it. What is compressed cannot be shared between sockets. */
+  readonly deflate: boolean;
 }
 
 /** Most that may wait for a client that reads slowly beside the events of each thread, in bytes. */
@@ -58,10 +60,15 @@ export class WebSockets {
     return this.#open.size;
   }
 
+  /** Takes upgrades on some paths, before any hook that may refuse a request. */
+  take(app: FastifyInstance, isOurs: (path: string) => boolean): Promise<void> {
+    return registerWebSocket(app, this.#options, isOurs);
+  }
+
   /** Adds the route, before any hook that may refuse a request. */
   async register(app: FastifyInstance): Promise<void> {
     const ours = `${app.prefix}${SOCKET_ROUTE.path}`;
-    await registerWebSocket(app, this.#options.maxFrameBytes, (path) => path === ours);
+    await this.take(app, (path) => path === ours);
     app.route({
       method: "GET",
       url: SOCKET_ROUTE.path,
@@ -190,6 +197,7 @@ class OpenSocket implements Wire {
   readonly #desk: SocketUser;
   readonly #openedMs = performance.now();
   readonly #closed: Promise<void>;
+  readonly #deflates: boolean;
   #usedMs = this.#openedMs;
   /** What is under way and not taken yet, the oldest first. */
   readonly #writing = new Set<Writing>();
@@ -203,6 +211,7 @@ class OpenSocket implements Wire {
   constructor(socket: WebSocket, raw: Socket, desk: (wire: Wire) => SocketUser) {
     this.#socket = socket;
     this.#raw = raw;
+    this.#deflates = socket.extensions.includes("permessage-deflate");
     this.#closed = new Promise((resolve) => socket.once("close", () => resolve()));
     this.#desk = desk(this);
     socket.on("message", (data, isBinary) => void this.#receive(data, isBinary));
@@ -226,13 +235,16 @@ class OpenSocket implements Wire {
 
   send(text: string): void {
     const frame = frameOf(text);
-    if (this.#put(frame) !== undefined) return;
+    if (!this.#deflates && this.#put(frame) !== undefined) return;
     this.#waitingBytes += frame.length;
     if (this.#waitingBytes > MAX_BUFFERED_BYTES) return this.#desk.end(CLOSE.tooSlow, TOO_SLOW);
-    this.#await(() => (this.#waitingBytes -= frame.length));
+    const taken = (): number => (this.#waitingBytes -= frame.length);
+    if (this.#deflates) this.#compress([text], taken);
+    else this.#await(taken);
   }
 
   write(frames: Uint8Array): boolean | Promise<boolean> {
+    if (this.#deflates) return new Promise((resolve) => this.#compress(textsIn(frames), resolve));
     return this.#put(frames) ?? new Promise((resolve) => this.#await(resolve));
   }
 
@@ -253,6 +265,17 @@ class OpenSocket implements Wire {
     this.#raw.write(NO_BYTES, (error) => {
       if (this.#writing.delete(write)) taken(error === undefined || error === null);
     });
+  }
+
+  /** By the library, which compresses each text for this socket alone, and keeps their order. */
+  #compress(texts: readonly string[], taken: Writing["taken"]): void {
+    if (!this.#isOpen) return taken(false);
+    const write = { sinceMs: performance.now(), taken };
+    this.#writing.add(write);
+    const done = (error?: Error): void => {
+      if (this.#writing.delete(write)) taken(error === undefined || error === null);
+    };
+    texts.forEach((text, index) => this.#socket.send(text, index === texts.length - 1 ? done : undefined));
   }
 
   get #isOpen(): boolean {

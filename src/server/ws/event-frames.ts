@@ -31,6 +31,21 @@ export function frameOf(text: string): Uint8Array {
   return frame;
 }
 
+/** The texts of frames that `frameOf` made, one behind the other. */
+export function textsIn(frames: Uint8Array): readonly string[] {
+  const bytes = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength);
+  const texts: string[] = [];
+  for (let place = 0; place < bytes.length;) {
+    const short = bytes.readUInt8(place + 1);
+    const head = short <= SHORT ? 2 : short === 126 ? 4 : 10;
+    const length =
+      head === 2 ? short : head === 4 ? bytes.readUInt16BE(place + 2) : Number(bytes.readBigUInt64BE(place + 2));
+    texts.push(bytes.toString("utf8", place + head, place + head + length));
+    place += head + length;
+  }
+  return texts;
+}
+
 /** The forms of threads that are watched. One object for each thread: it is what encoded events are kept under. */
 export class EventFrames {
   readonly #forms = new Map<string, { readonly encoding: Encoding; users: number }>();

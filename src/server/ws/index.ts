@@ -5,6 +5,6 @@
 export { CLIENT_FRAMES } from "./client-frames.ts";
 export type { ClientFrame } from "./client-frames.ts";
 export { CLOSE, closeCodeOf, ourCloseCode } from "./close-codes.ts";
-export { EventFrames, SUBPROTOCOL, frameOf } from "./event-frames.ts";
+export { EventFrames, SUBPROTOCOL, frameOf, textsIn } from "./event-frames.ts";
 export { SocketDesk } from "./socket-desk.ts";
 export type { SocketDeskParts, SocketUser, Wire } from "./socket-desk.ts";
