@@ -7,7 +7,7 @@
  */
 import { HeddleError, PROTOCOL_VERSION } from "../../protocol/index.ts";
 import type { RunAgentInput } from "../../protocol/index.ts";
-import { ROOT } from "../index.ts";
+import { ROOT, followStarted } from "../index.ts";
 import type { AttachOptions, Attachment, Conversations, Heddle, Principal, StartOptions } from "../index.ts";
 import { CLOSE, closeCodeOf, closeReasonOf } from "./close-codes.ts";
 import { readClientFrame, readFrameJson, refOf } from "./client-frames.ts";
@@ -143,24 +143,16 @@ export class SocketDesk {
     const body = { ...input, protocolVersion: PROTOCOL_VERSION };
     const started = await this.#heddle.start(agent, body, startOptions(frame));
     const { threadId: thread, runId: run } = started.run;
-    const { joined, queued, opening, held, warnings } = started;
+    const { joined, queued, warnings } = started;
     if (frame.attach !== false) {
-      await this.#follow(thread, {
-        runId: run,
-        runAs: started.runId,
-        ...showOptions(frame),
-        prelude: joined || queued !== undefined,
-        queued: queued !== undefined,
-        opening,
-        held,
-      });
+      await this.#follow(thread, { ...followStarted(started, frame.after), ...showOptions(frame) });
     }
     return { thread, run, joined, queued, ...(warnings.length > 0 && { warnings }) };
   }
 
   async #attach(frame: FrameOf<"attach">): Promise<object> {
-    const { thread, after, run: runId, head, all, follow, onGap } = frame;
-    const options = { after, runId, head, all, follow, onGap, ...showOptions(frame) };
+    const { thread, after, run: runId, head, all, follow, prelude, onGap } = frame;
+    const options = { after, runId, head, all, follow, prelude, onGap, ...showOptions(frame) };
     const { reset, finished } = await this.#follow(thread, options);
     return { thread, reset, finished };
   }
@@ -247,9 +239,11 @@ export class SocketDesk {
 }
 
 function startOptions(frame: FrameOf<"run"> | FrameOf<"answer">): StartOptions {
-  if (frame.type === "answer") return {};
+  const holds = frame.after !== undefined;
+  if (frame.type === "answer") return { holds };
   const { onBusy, onDisconnect, parent } = frame;
   return {
+    holds,
     ...(onDisconnect === "cancel" && { onDisconnect }),
     ...(onBusy !== undefined && { onBusy }),
     ...(parent !== undefined && { parent: parent === "root" ? ROOT : parent }),
