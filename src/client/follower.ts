@@ -10,7 +10,7 @@ import type { Event } from "../protocol/index.ts";
 import { unreachable } from "./http.ts";
 import type { Replica } from "./replica.ts";
 import type { Retry } from "./retry.ts";
-import type { Run } from "./run.ts";
+import type { FollowedRun } from "./run.ts";
 import type { Arrival, StartRequest, Started, Transport } from "./transport.ts";
 import type { RunView } from "../stream/index.ts";
 
@@ -45,10 +45,10 @@ const SLICE_MS = 8;
 export class Follower {
   readonly #parts: FollowerParts;
   readonly #retry: Retry;
-  readonly #runs = new Set<Run>();
+  readonly #runs = new Set<FollowedRun>();
   #holders = 0;
   #head: string | undefined;
-  #starting: Run | undefined;
+  #starting: FollowedRun | undefined;
   #source: AbortController | undefined;
   /** Whether the run that is being started may have been started already. */
   #isAskedAgain = false;
@@ -117,7 +117,7 @@ export class Follower {
   }
 
   /** Starts a run. One that leaves the branch takes the view along. */
-  start(run: Run): void {
+  start(run: FollowedRun): void {
     const { leavesBranch } = run;
     this.#runs.add(run);
     this.#isAbsent = false;
@@ -196,7 +196,7 @@ export class Follower {
     return transport.follow({ threadId, head, after, prelude }, signal);
   }
 
-  async #start(run: Run, signal: AbortSignal): Promise<AsyncIterable<Arrival>> {
+  async #start(run: FollowedRun, signal: AbortSignal): Promise<AsyncIterable<Arrival>> {
     const { transport } = this.#parts;
     const asked = this.#asked(run);
     // It may have been heard the first time: then its events are in the log from the beginning.
@@ -216,12 +216,12 @@ export class Follower {
     return this.#parts.transport.start(asked, signal);
   }
 
-  #asked({ request }: Run): StartRequest {
+  #asked({ request }: FollowedRun): StartRequest {
     return { ...request, after: this.#parts.replica.cursor };
   }
 
   /** Starts a run whose events come by the source that is there. Never rejects. */
-  async #begin(run: Run): Promise<void> {
+  async #begin(run: FollowedRun): Promise<void> {
     const retry = this.#parts.retry();
     const { signal } = new AbortController();
     while (!run.isOver) {
@@ -235,7 +235,11 @@ export class Follower {
     }
   }
 
-  async #read(arrivals: AsyncIterable<Arrival>, { signal }: AbortController, run: Run | undefined): Promise<void> {
+  async #read(
+    arrivals: AsyncIterable<Arrival>,
+    { signal }: AbortController,
+    run: FollowedRun | undefined,
+  ): Promise<void> {
     let sinceMs = performance.now();
     for await (const { frames, caughtUp } of arrivals) {
       if (signal.aborted) return;
@@ -268,7 +272,7 @@ export class Follower {
   }
 
   /** A run that is not the newest one may have ended while nobody looked. Never rejects. */
-  async #lookUp(run: Run): Promise<void> {
+  async #lookUp(run: FollowedRun): Promise<void> {
     try {
       const end = await this.#parts.endOf(run.loggedAs);
       if (end !== undefined && !run.isOver) this.#over(run, end);
@@ -277,19 +281,19 @@ export class Follower {
     }
   }
 
-  #over(run: Run, end: RunView): void {
+  #over(run: FollowedRun, end: RunView): void {
     this.#runs.delete(run);
     run.end(end);
   }
 
-  #drop(run: Run, error: unknown): void {
+  #drop(run: FollowedRun, error: unknown): void {
     this.#runs.delete(run);
     if (this.#starting === run) this.#starting = undefined;
     run.fail(asError(error));
     this.#parts.onChange();
   }
 
-  async #failed(error: unknown, run: Run | undefined, signal: AbortSignal): Promise<void> {
+  async #failed(error: unknown, run: FollowedRun | undefined, signal: AbortSignal): Promise<void> {
     if (this.#retry.helps(error)) {
       this.#set("reconnecting");
       return this.#retry.wait(signal, error);
@@ -321,7 +325,7 @@ export class Follower {
   }
 }
 
-const isTip = ({ runId, loggedAs }: Run, { tip }: Replica): boolean => tip === runId || tip === loggedAs;
+const isTip = ({ runId, loggedAs }: FollowedRun, { tip }: Replica): boolean => tip === runId || tip === loggedAs;
 
 const asError = (error: unknown): HeddleError => (error instanceof HeddleError ? error : unreachable(error));
 

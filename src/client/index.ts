@@ -7,7 +7,7 @@ export type { FrontendTool, PendingToolCall } from "./frontend-tools.ts";
 export type { Token } from "./http.ts";
 export type { LogOptions, LoggedEvent } from "./read-log.ts";
 export type { RetryOptions } from "./retry.ts";
-export { Run } from "./run.ts";
+export type { Run } from "./run.ts";
 export { Thread } from "./thread.ts";
 export type { Answers, NewInput, RunOptions, RunRequest, ToolResult } from "./thread.ts";
 export type {

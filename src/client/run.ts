@@ -9,6 +9,20 @@ import type { Event } from "../protocol/index.ts";
 import type { RunView } from "../stream/index.ts";
 import type { StartRequest } from "./transport.ts";
 
+/** A run that this client asked for. Iterating gives its events, each once, ending behind the terminal one. */
+export interface Run extends AsyncIterable<Event> {
+  /** The thread. */
+  readonly threadId: string;
+  /** The id that it was asked for under. */
+  readonly runId: string;
+  /** How it ended. Rejects where it could not be started. */
+  readonly finished: Promise<RunView>;
+  /** Whether it has ended, or could not be started. */
+  readonly isOver: boolean;
+  /** Stops it; resolves when it has ended. */
+  cancel(): Promise<void>;
+}
+
 /** What a run is reached through. */
 export interface RunParts {
   /** What was asked for. */
@@ -21,8 +35,8 @@ export interface RunParts {
   readonly events: () => AsyncIterable<Event>;
 }
 
-/** A run that this client asked for. */
-export class Run implements AsyncIterable<Event> {
+/** A run, as whoever follows its thread has it. */
+export class FollowedRun implements Run {
   /** The thread. */
   readonly threadId: string;
   /** The id that it was asked for under. */

@@ -16,7 +16,8 @@ import { readLog } from "./read-log.ts";
 import type { LogOptions, LoggedEvent } from "./read-log.ts";
 import { Replica } from "./replica.ts";
 import type { Retry } from "./retry.ts";
-import { Run } from "./run.ts";
+import { FollowedRun } from "./run.ts";
+import type { Run } from "./run.ts";
 import type { RunSummary, ThreadDetails, ThreadSnapshot } from "./thread-info.ts";
 import type { OnBusy, Transport } from "./transport.ts";
 
@@ -281,7 +282,7 @@ export class Thread {
     this.#agent = agent;
     const place = parent ?? (this.#isPinned && !leavesBranch ? this.tip : undefined);
     const input = this.#input(runId, asked);
-    const run: Run = new Run({
+    const run: FollowedRun = new FollowedRun({
       request: { agent, input, parent: place, onBusy, after: undefined },
       leavesBranch,
       cancel: () => this.cancel(run.loggedAs),
