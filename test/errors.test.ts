@@ -8,6 +8,7 @@ import type { ErrorBody, ErrorCode, Event } from "heddle/protocol";
 import { encodeBinary } from "heddle/protocol/binary";
 import { projectRunInput } from "heddle/protocol/dialects";
 import { decodeSessionEvent } from "heddle/protocol/session";
+import { connect as client } from "heddle/client";
 import { createHeddle } from "heddle/server";
 import { serve } from "heddle/server/fastify";
 import type { Served } from "heddle/server/fastify";
@@ -42,6 +43,7 @@ const PINNED: readonly (readonly [ErrorCode, number, boolean])[] = [
   ["agent-failed", 500, false],
   ["internal-error", 500, false],
   ["server-closing", 503, true],
+  ["server-unreachable", 502, true],
   ["config-invalid", 500, false],
   ["address-unavailable", 500, true],
   ["cursor-trimmed", 410, false],
@@ -234,6 +236,7 @@ const RAISE: Readonly<Record<ErrorCode, () => unknown>> = {
       await dead.close();
     }
   },
+  "server-unreachable": () => client("http://127.0.0.1:9").threads.list(),
   "server-closing": async () => {
     const heddle = createHeddle({ agents: [quick] });
     await heddle.close();

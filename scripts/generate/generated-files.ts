@@ -1,4 +1,5 @@
 /** Every generated file with the text that it should have now. */
+import { writeApi } from "./write-api.ts";
 import { writeFactories } from "./write-factories.ts";
 import { writeModel } from "./write-model.ts";
 import { writeSchema } from "./write-schema.ts";
@@ -11,5 +12,6 @@ export function generatedFiles(): readonly { readonly path: string; readonly tex
     { path: "src/protocol/generated/capability-shapes.ts", text: writeCapabilityShapes() },
     { path: "src/protocol/generated/factories.ts", text: writeFactories() },
     { path: "src/protocol/generated/definition-schemas.ts", text: writeSchema() },
+    ...writeApi(),
   ];
 }

@@ -69,6 +69,8 @@ export const ERRORS = {
   "internal-error": { status: 500 },
   /** The server is shutting down and takes no more requests. */
   "server-closing": { status: 503, retryable: true },
+  /** The server cannot be reached, or whatever answers in its place is not Heddle. */
+  "server-unreachable": { status: 502, retryable: true },
   /** A setting holds a value that Heddle cannot start with. */
   "config-invalid": { status: 500 },
   /** The server cannot listen on this host and port. */

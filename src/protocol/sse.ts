@@ -91,8 +91,8 @@ function cursor(id: string): string {
   throw new HeddleError("frame-invalid", "A cursor is one line of text without NUL.", { id });
 }
 
-/** Reads frames of Server-Sent Events from chunks of bytes or text. */
-export function createSseDecoder(limits: DecodeLimits = {}): FrameDecoder {
+/** Reads frames of Server-Sent Events from chunks of bytes or text. Comments are told as they are read, and are no frames. */
+export function createSseDecoder(limits: DecodeLimits = {}, onComment?: (text: string) => void): FrameDecoder {
   const { maxFrameBytes = DEFAULT_MAX_FRAME_BYTES } = limits;
   const text = new TextDecoder();
   // Bytes that end no line wait as they are: a long line is then decoded once, and in one piece.
@@ -118,6 +118,7 @@ export function createSseDecoder(limits: DecodeLimits = {}): FrameDecoder {
         if (!ending) failure = error;
       }
     },
+    ...(onComment === undefined ? {} : { onComment }),
     onError: ({ type }) => {
       // Unknown fields are no fault: the grammar says to ignore them.
       if (type === "max-buffer-size-exceeded") failure ??= limitExceeded(FRAME_SIZE, maxFrameBytes, maxFrameBytes + 1);

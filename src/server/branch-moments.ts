@@ -26,6 +26,8 @@ export interface CallMoments {
 export interface Moments {
   /** When each message was first heard of, by its id. */
   readonly messages: ReadonlyMap<string, number>;
+  /** The run in which each message was first heard of, by its id. */
+  readonly runs: ReadonlyMap<string, string>;
   /** Tool calls that were made, by their ids. */
   readonly calls: ReadonlyMap<string, CallMoments>;
 }
@@ -38,6 +40,7 @@ const TELLING =
 export async function branchMoments(store: Store, branch: readonly RunInfo[], throughSeq: number): Promise<Moments> {
   const fold = new MomentsFold();
   for (const run of branch) {
+    fold.runId = run.runId;
     for await (const json of runTexts(store, run, throughSeq)) if (TELLING.test(json)) fold.take(JSON.parse(json));
   }
   return fold;
@@ -45,6 +48,9 @@ export async function branchMoments(store: Store, branch: readonly RunInfo[], th
 
 class MomentsFold implements Moments {
   readonly messages = new Map<string, number>();
+  readonly runs = new Map<string, string>();
+  /** The run whose events come. */
+  runId = "";
   readonly calls = new Map<string, CallMoments>();
   /** Calls that the run made. */
   #ofRun: CallMoments[] = [];
@@ -80,6 +86,7 @@ class MomentsFold implements Moments {
   }
 
   #said(messageId: string, atMs: number | undefined): void {
+    if (!this.runs.has(messageId)) this.runs.set(messageId, this.runId);
     if (atMs !== undefined && !this.messages.has(messageId)) this.messages.set(messageId, atMs);
   }
 

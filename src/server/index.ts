@@ -12,6 +12,7 @@ export type { Principal, Role } from "./auth/index.ts";
 export { MEMBER_ROLES } from "./read-member.ts";
 export type { AttachOptions, Attachment, LoggedEvent } from "./attach.ts";
 export type { Health } from "./check-health.ts";
+export { followStarted } from "./follow-started.ts";
 export type { Opening } from "./opening.ts";
 export { PROTOBUF, SSE } from "./encoding.ts";
 export type { Encoding } from "./encoding.ts";

@@ -61,6 +61,8 @@ export interface StartOptions extends PostRules {
   readonly parent?: Place;
   /** `cancel` stops the run when the last one who attached to it with a signal is gone. Default: it goes on. */
   readonly onDisconnect?: "cancel" | undefined;
+  /** True where whoever asks holds the branch already and follows its log, so that nothing has to be told first. Default false. */
+  readonly holds?: boolean | undefined;
   /** The trace that asking is part of, as a request's headers tell it. A span of the host that is active comes before it. */
   readonly trace?: TraceRequest;
 }
@@ -97,6 +99,8 @@ interface Ask {
   readonly rules: PostRules;
   /** Whether the run stops when the last one who watched it is gone. */
   readonly cancelOnLeave: boolean;
+  /** Whether whoever asks holds the branch. */
+  readonly holds: boolean;
   /** Whether it begins only if it waits. */
   readonly ifQueued: boolean;
   /** The trace that asking is part of. */
@@ -111,15 +115,16 @@ function askOf(
   by: Pick<Ask, "key" | "user" | "judge">,
   agent: Agent,
   input: RunAgentInput,
-  { parent, onDisconnect, ifQueued = false, trace = {}, ...rules }: StartOptions & { readonly ifQueued?: boolean },
+  options: StartOptions & { readonly ifQueued?: boolean },
 ): Ask {
+  const { parent, onDisconnect, holds = false, ifQueued = false, trace = {}, ...rules } = options;
   const posted = typeof parent === "string" ? { ...input, parentRunId: parent } : input;
   const place = parent === ROOT ? ROOT : undefined;
   const all = { ...rulesOf(agent.name), ...rules };
   const cancelOnLeave = onDisconnect === "cancel";
   // Whoever is done here when a run that waited begins has nothing to do with it.
   const part = ifQueued ? ROOT_CONTEXT : parentOf(trace);
-  return { ...by, agent, posted, place, rules: all, cancelOnLeave, ifQueued, trace: part };
+  return { ...by, agent, posted, place, rules: all, cancelOnLeave, holds, ifQueued, trace: part };
 }
 
 /** The runs that one server executes. */
@@ -281,7 +286,7 @@ export class Runs {
     if (claim.type === "moved") throw busy(key.threadId, claim.head);
     // Before the agent says more: the state is the writer's from here on.
     const { tail } = claim.thread;
-    const opening = plan.differs ? startingAt(key.runId, tail, plan.state, posted.messages) : undefined;
+    const opening = plan.differs && !ask.holds ? startingAt(key.runId, tail, plan.state, posted.messages) : undefined;
     const begun = { events: beginning, jsons, lastSeq: tail, stateBefore };
     this.#executor.execute(draft, claim, plan.state, begun, bytes);
     return { joined: false, queued: undefined, opening, runId: key.runId, warnings: plan.warnings };

@@ -34,6 +34,8 @@ export interface ThreadSnapshot {
   readonly messages: readonly Message[];
   /** When each message was first heard of, by its id, where the log says so. */
   readonly messageTimesMs: ReadonlyMap<string, number>;
+  /** The run in which each message was first heard of, by its id. */
+  readonly messageRuns: ReadonlyMap<string, string>;
   /** The shared state. */
   readonly state: unknown;
   /** Questions that are open; none in the middle of a run. */
@@ -61,6 +63,7 @@ export async function threadSnapshot(store: Store, key: ThreadKey, options: Snap
     cursor: formatCursor(thread.logId, seq),
     messages,
     messageTimesMs: new Map(messages.flatMap(({ id }) => entryOf(id, moments.messages.get(id)))),
+    messageRuns: new Map(messages.flatMap(({ id }) => entryOf(id, moments.runs.get(id)))),
     state: shownState(all.state, sight),
     interrupts: end?.interrupts ?? [],
     pendingToolCallIds: end?.pendingToolCallIds ?? [],
@@ -100,6 +103,7 @@ const emptySnapshot = ({ threadId, logId, tail }: ThreadInfo): ThreadSnapshot =>
   cursor: formatCursor(logId, tail),
   messages: [],
   messageTimesMs: new Map(),
+  messageRuns: new Map(),
   state: {},
   interrupts: [],
   pendingToolCallIds: [],

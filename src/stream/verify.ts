@@ -208,7 +208,7 @@ function checkOutside({ phase }: VerifyState, event: Event): void {
 function startRun(state: VerifyState, event: RunStartedEvent): readonly Advice[] {
   if (state.phase === "running") throw violation("nested-run", `The run ${state.runId} has not ended yet.`, event);
   if (state.threadId !== undefined && state.threadId !== event.threadId) {
-    throw violation("second-thread", `The stream is of thread ${state.threadId}, the run of ${event.threadId}.`, event);
+    throw violation("second-thread", `The stream is of thread ${state.threadId}, not ${event.threadId}.`, event);
   }
   state.phase = "running";
   state.threadId = event.threadId;

@@ -30,6 +30,7 @@ const JSON_MEMBERS: Encoding = {
 const RETRY_MS = 1000;
 
 const utf8 = new TextEncoder();
+const CAUGHT_UP = utf8.encode(encodeSseComment(" caught-up"));
 const FAREWELL = utf8.encode(`retry: ${RETRY_MS}\n\n`);
 
 /** What says nothing, in the forms that can say it. */
@@ -96,8 +97,37 @@ export function eventsAnswer(attachment: Attachment, form: Encoding, headers: An
 
 /** The same, for readers who come back where the server ends their stream. */
 export function attachedAnswer(attachment: Attachment, form: Encoding, headers: AnswerHeaders = {}): StreamAnswer {
-  const answer = eventsAnswer(attachment, form, headers);
-  return form === SSE ? { ...answer, farewell: FAREWELL } : answer;
+  if (form !== SSE) return eventsAnswer(attachment, form, headers);
+  const marked = {
+    ...attachment,
+    frames: (encoding: Encoding) => withMark((mark) => attachment.frames(encoding, mark)),
+  };
+  return { ...eventsAnswer(marked, form, headers), farewell: FAREWELL };
+}
+
+/** Says that all there is was given, as soon as that is so: by a comment, which whoever does not look for it overlooks. */
+function withMark(
+  framesOf: (onCaughtUp: () => void) => AsyncIterableIterator<Uint8Array>,
+): AsyncIterableIterator<Uint8Array> {
+  const { promise: caughtUp, resolve } = Promise.withResolvers<undefined>();
+  const frames = framesOf(() => resolve(undefined));
+  let waiting: Promise<IteratorResult<Uint8Array>> | undefined;
+  let isMarked = false;
+  return {
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    async next() {
+      const next = waiting ?? frames.next();
+      waiting = undefined;
+      if (isMarked) return next;
+      const first = await Promise.race([next, caughtUp]);
+      if (first !== undefined) return first;
+      [isMarked, waiting] = [true, next];
+      return { done: false, value: CAUGHT_UP };
+    },
+    return: () => frames.return?.() ?? Promise.resolve({ done: true, value: undefined }),
+  };
 }
 
 /** Members of an array, with what stands around them. */

@@ -1,7 +1,8 @@
 /** Routes of runs: start or join one, connect to a thread, ask how one stands, stop it. */
 import { SSE_MEDIA_TYPE } from "../../protocol/index.ts";
+import type { JsonSchema } from "../../protocol/schema.ts";
 import { BINARY_MEDIA_TYPE } from "../../protocol/binary/index.ts";
-import { BUSY_POLICIES, ROOT } from "../index.ts";
+import { BUSY_POLICIES, ROOT, followStarted } from "../index.ts";
 import type { StartOptions } from "../index.ts";
 import { jsonAnswer } from "./answer.ts";
 import type { Answer } from "./answer.ts";
@@ -9,7 +10,7 @@ import { SHOW_PARAMETERS, askedShow } from "./asked-show.ts";
 import { RUN_SCHEMA, describeRun, describeWaiting } from "./describe-run.ts";
 import { eventsAnswer, runForm } from "./forms.ts";
 import { withForwardedHeaders } from "./forwarded-headers.ts";
-import { choice, text } from "./parameter.ts";
+import { choice, header, text } from "./parameter.ts";
 import type { Described, Route, RouteRequest, Site } from "./route.ts";
 
 const EVENT = { $ref: "#/components/schemas/Event" } as const;
@@ -39,6 +40,16 @@ const parent = text(
   "The run that this one hangs on, or `root`. Default: the one that the body names, else the head.",
 );
 
+const after = text(
+  "after",
+  "Cursor of the newest event of the branch that the reader holds: nothing before it is told. Default: what the body lacks is told first.",
+);
+const prefer = header("Prefer", "`respond-async` starts the run and answers at once, without its events.");
+
+/** Whether the answer need not wait for the run. */
+const isAsync = (request: RouteRequest): boolean =>
+  (prefer.read(request) ?? "").split(",").some((word) => word.trim().toLowerCase() === "respond-async");
+
 /** How a run is asked to start. */
 function startOptions(request: RouteRequest): StartOptions {
   const [busy, place] = [onBusy.read(request), parent.read(request)];
@@ -49,18 +60,36 @@ function startOptions(request: RouteRequest): StartOptions {
   };
 }
 
+const ASKED_SCHEMA: JsonSchema = {
+  type: "object",
+  required: ["threadId", "runId", "joined"],
+  properties: {
+    threadId: { type: "string" },
+    runId: { type: "string" },
+    joined: { type: "boolean" },
+    queued: { type: "integer" },
+  },
+};
+
 /** AG-UI's endpoint. */
 export const START_ROUTE: Route = {
   id: "run",
   method: "POST",
   path: "/agents/{agent}",
   summary: "AG-UI's endpoint: starts a run, or joins the one that has its thread and run id, and answers its events.",
-  parameters: [onDisconnect, onBusy, parent, ...SHOW_PARAMETERS],
+  parameters: [onDisconnect, onBusy, parent, after, prefer, ...SHOW_PARAMETERS],
   body: { $ref: "#/components/schemas/RunAgentInput" },
-  answers: { 200: STREAM },
+  answers: {
+    200: STREAM,
+    202: {
+      description: "The run has begun, or waits; whoever follows the thread gets its events.",
+      content: { "application/json": ASKED_SCHEMA },
+    },
+  },
   errors: [
     "agent-unknown",
     "answers-missing",
+    "cursor-invalid",
     "input-invalid",
     "json-invalid",
     "limit-exceeded",
@@ -79,27 +108,19 @@ export const START_ROUTE: Route = {
     const { heddle, forwardHeaders } = desk;
     const { path, body, signal, header } = request;
     const trace = { traceparent: header("traceparent"), tracestate: header("tracestate") };
-    const options = { ...startOptions(request), trace };
+    const seen = after.read(request);
+    const options = { ...startOptions(request), holds: seen !== undefined, trace };
     const show = askedShow(request);
     const started = await withForwardedHeaders(forwardHeaders, header, () =>
       heddle.start(path["agent"] ?? "", body, options),
     );
-    const { run, runId: runAs, joined, queued, opening, held, peer, warnings } = started;
+    const { run, joined, queued, warnings } = started;
     if (warnings.length > 0) desk.onWarnings(warnings, run);
-    // Whoever joins may hold a part of it already, and whoever starts may lack a part of what was before.
     const { threadId, runId } = run;
-    const attachment = await heddle.attach(threadId, {
-      runId,
-      runAs,
-      peer,
-      ...show,
-      prelude: joined || queued !== undefined,
-      queued: queued !== undefined,
-      opening,
-      held,
-      signal,
-    });
-    return eventsAnswer(attachment, runForm(header("accept")), { "content-location": runPath(desk, run) });
+    const place = { "content-location": runPath(desk, run) };
+    if (isAsync(request)) return jsonAnswer({ threadId, runId, joined, queued }, 202, place);
+    const asked = { ...followStarted(started, seen), ...show, signal };
+    return eventsAnswer(await heddle.attach(threadId, asked), runForm(header("accept")), place);
   },
 };
 

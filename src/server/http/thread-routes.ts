@@ -20,6 +20,10 @@ const run = text("run", "Only this run, ending after its terminal event.");
 const head = text("head", "The branch of this run. Default: the thread's head.");
 const all = flag("all", "The whole log, whatever branch; each event names its run. Default false.");
 const follow = flag("follow", "False ends at the newest event. Default true, and false for one JSON document.");
+const prelude = flag(
+  "prelude",
+  "True begins with what the branch comes to, as snapshots, for a reader who has nothing of it; not with `all`. Default false.",
+);
 const onGap = choice(
   "on_gap",
   ["reset", "error"],
@@ -31,7 +35,7 @@ const events: Route = {
   method: "GET",
   path: "/threads/{thread}/events",
   summary: "The log of a thread, from the beginning or after a cursor, and then live.",
-  parameters: [after, lastEventId, run, head, all, follow, onGap, ...SHOW_PARAMETERS],
+  parameters: [after, lastEventId, run, head, all, follow, prelude, onGap, ...SHOW_PARAMETERS],
   answers: {
     200: {
       description: "The events, each with its cursor. AGUI-Resume: reset where a prelude stands in for the cursor.",
@@ -61,6 +65,7 @@ function attachOptions(request: RouteRequest): AttachOptions {
     runId: run.read(request),
     head: head.read(request),
     all: all.read(request),
+    prelude: prelude.read(request),
     onGap: onGap.read(request),
     ...askedShow(request),
     signal: request.signal,

@@ -33,6 +33,7 @@ const SNAPSHOT = {
     "eventId",
     "messages",
     "messageTimes",
+    "messageRuns",
     "state",
     "interrupts",
     "pendingToolCallIds",
@@ -44,6 +45,7 @@ const SNAPSHOT = {
     eventId: { type: "string" },
     messages: { type: "array", items: { $ref: "#/components/schemas/Message" } },
     messageTimes: { type: "object", additionalProperties: MOMENT },
+    messageRuns: { type: "object", additionalProperties: { type: "string" } },
     state: {},
     interrupts: { type: "array", items: { $ref: "#/components/schemas/Interrupt" } },
     pendingToolCallIds: { type: "array", items: { type: "string" } },
@@ -65,11 +67,12 @@ const snapshot: Route = {
   },
 };
 
-function described({ cursor, messageTimesMs, toolCalls, ...snapshot }: ThreadSnapshot): object {
+function described({ cursor, messageTimesMs, messageRuns, toolCalls, ...snapshot }: ThreadSnapshot): object {
   return {
     ...snapshot,
     eventId: cursor,
     messageTimes: Object.fromEntries(Array.from(messageTimesMs, ([id, ms]) => [id, momentOf(ms)])),
+    messageRuns: Object.fromEntries(messageRuns),
     toolCalls: toolCalls.map(describedCall),
   };
 }

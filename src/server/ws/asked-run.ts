@@ -34,12 +34,12 @@ function resultMessage(result: unknown): unknown {
 
 /** How the run is asked to start. */
 export function askedStart(frame: RunFrame): StartOptions {
-  const { traceparent, tracestate } = frame;
-  const trace = { traceparent, tracestate };
-  if (frame.type === "answer") return { trace };
+  const { traceparent, tracestate, after } = frame;
+  const common = { trace: { traceparent, tracestate }, holds: after !== undefined };
+  if (frame.type === "answer") return common;
   const { onBusy, onDisconnect, parent } = frame;
   return {
-    trace,
+    ...common,
     ...(onDisconnect === "cancel" && { onDisconnect }),
     ...(onBusy !== undefined && { onBusy }),
     ...(parent !== undefined && { parent: parent === "root" ? ROOT : parent }),

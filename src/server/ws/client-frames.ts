@@ -54,6 +54,7 @@ export const CLIENT_FRAMES = {
       onBusy: oneOf(BUSY_POLICIES),
       onDisconnect: oneOf(["continue", "cancel"]),
       parent: text,
+      after: text,
       ...TRACE,
       ...SHOW,
     },
@@ -61,12 +62,21 @@ export const CLIENT_FRAMES = {
   /** Answers what a thread waits for: questions, and calls that the client executes. A run goes on from there. */
   answer: {
     needs: { agent: text, thread: text },
-    may: { run: text, resume: list, results: list, tools: list, attach: flag, ...TRACE, ...SHOW },
+    may: { run: text, resume: list, results: list, tools: list, attach: flag, after: text, ...TRACE, ...SHOW },
   },
   /** Follows a thread, from a cursor or from the beginning. */
   attach: {
     needs: { thread: text },
-    may: { after: text, run: text, head: text, all: flag, follow: flag, onGap: oneOf(["reset", "error"]), ...SHOW },
+    may: {
+      after: text,
+      run: text,
+      head: text,
+      all: flag,
+      follow: flag,
+      prelude: flag,
+      onGap: oneOf(["reset", "error"]),
+      ...SHOW,
+    },
   },
   /** Follows a thread no more. */
   detach: { needs: { thread: text }, may: {} },

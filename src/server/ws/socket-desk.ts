@@ -9,6 +9,7 @@
 import { HeddleError } from "../../protocol/index.ts";
 import { callAt } from "../call-at.ts";
 import { serverClosing } from "../http/index.ts";
+import { followStarted } from "../index.ts";
 import type { AttachOptions, Attachment, Conversations, Heddle, Principal } from "../index.ts";
 import { askedInput, askedStart, threadOf } from "./asked-run.ts";
 import type { RunFrame } from "./asked-run.ts";
@@ -200,19 +201,19 @@ export class SocketDesk implements SocketUser {
     const started = await underHeaders(this.#token, () =>
       this.#heddle.start(frame.agent, askedInput(frame), askedStart(frame)),
     );
-    const { joined, queued, opening, held, warnings } = started;
+    const { joined, queued, warnings } = started;
     const { threadId: thread, runId: run } = started.run;
     if (warnings.length > 0) onWarnings(warnings, started.run);
     const fields = { thread, run, joined, queued, ...(warnings.length > 0 && { warnings }) };
     if (frame.attach === false) return ok(fields);
-    const isQueued = queued !== undefined;
-    const place = { runId: run, prelude: joined || isQueued, queued: isQueued, opening, held };
-    await this.#follow(thread, { ...showOptions(frame), ...place }, () => ok(fields));
+    // Frames name the run as the log does.
+    const place = { ...followStarted(started, frame.after), runAs: run };
+    await this.#follow(thread, { ...place, ...showOptions(frame) }, () => ok(fields));
   }
 
   async #attach(frame: FrameOf<"attach">, ok: Answer): Promise<void> {
-    const { thread, after, run: runId, head, all, follow, onGap } = frame;
-    const options = { after, runId, head, all, follow, onGap, ...showOptions(frame) };
+    const { thread, after, run: runId, head, all, follow, prelude, onGap } = frame;
+    const options = { after, runId, head, all, follow, prelude, onGap, ...showOptions(frame) };
     await this.#follow(thread, options, ({ reset, finished }) => ok({ thread, reset, finished }));
   }
 

@@ -1,0 +1,119 @@
+/**
+ * Tools that a client executes: a function and what describes it. A call that a run leaves to clients is claimed first, so
+ * that one tab or device executes it; its result is posted, and the run that follows goes on with it. A call that was
+ * answered waits for nobody, so replay executes nothing.
+ *
+ * Whoever executes keeps the claim; a page that goes away loses it after a few seconds, and the call is offered once more.
+ */
+import { HeddleError } from "../protocol/index.ts";
+import type { Tool } from "../protocol/index.ts";
+import type { Thread, ToolResult } from "./thread.ts";
+
+/** A call that waits for a client. */
+export interface PendingToolCall {
+  /** The call. */
+  readonly toolCallId: string;
+  /** The tool. */
+  readonly name: string;
+  /** Its arguments, as a text of JSON. */
+  readonly arguments: string;
+}
+
+/** A tool that this client executes. */
+export interface FrontendTool<A = unknown> {
+  /** Its name, as the model calls it. */
+  readonly name: string;
+  /** What it does, for the model. */
+  readonly description: string;
+  /** JSON Schema of its arguments. Default: any object. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  /** Executes it; what it gives is the result. What it throws is told as its failure. */
+  readonly handler: (args: A, call: PendingToolCall & { readonly threadId: string }) => unknown;
+}
+
+/** How long a claim holds; it is renewed while the tool works. */
+const LEASE_MS = 6000;
+
+/** What a client executes. */
+export class FrontendTools {
+  readonly #tools = new Map<string, FrontendTool>();
+  readonly #working = new Set<string>();
+  readonly #holder: string;
+
+  constructor(holder: string) {
+    this.#holder = holder;
+  }
+
+  /** Offers a tool; the function that it gives takes it back. */
+  add<A>(tool: FrontendTool<A>): () => void {
+    const known: FrontendTool = {
+      ...tool,
+      handler: (args, call) => Reflect.apply(tool.handler, undefined, [args, call]),
+    };
+    this.#tools.set(tool.name, known);
+    return () => {
+      if (this.#tools.get(tool.name) === known) this.#tools.delete(tool.name);
+    };
+  }
+
+  /** The tools as a run is told of them. */
+  offered(): readonly Tool[] {
+    return Array.from(this.#tools.values(), ({ name, description, parameters = { type: "object" } }) => ({
+      name,
+      description,
+      parameters,
+    }));
+  }
+
+  /** Looks whether a thread waits for a tool that is here. */
+  look(thread: Thread): void {
+    const calls = thread.pendingToolCalls;
+    // A thread goes on when all of its calls are answered: who cannot answer all of them leaves them alone.
+    if (calls.length === 0 || !calls.every(({ name }) => this.#tools.has(name))) return;
+    const key = `${thread.id} ${calls.map(({ toolCallId }) => toolCallId).join(" ")}`;
+    if (this.#working.has(key)) return;
+    this.#working.add(key);
+    void this.#answer(thread, calls).finally(() => this.#working.delete(key));
+  }
+
+  /** Never rejects: what fails for good is told as the result, and what somebody else does is theirs. */
+  async #answer(thread: Thread, calls: readonly PendingToolCall[]): Promise<void> {
+    const claim = (leaseMs: number): Promise<unknown> =>
+      Promise.all(calls.map(({ toolCallId }) => thread.claim(toolCallId, this.#holder, leaseMs)));
+    try {
+      await claim(LEASE_MS);
+    } catch (error) {
+      if (isTaken(error)) this.#lookLater(thread);
+      return;
+    }
+    const renewal = setInterval(() => void claim(LEASE_MS).catch(() => undefined), LEASE_MS / 3);
+    try {
+      const results = await Promise.all(calls.map((call) => this.#execute(thread, call)));
+      const run = await thread.answer({ results });
+      await run.finished.catch(() => undefined);
+    } catch {
+      // Not posted: the claim ends, and the calls wait as before.
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  #lookLater(thread: Thread): void {
+    setTimeout(() => this.look(thread), LEASE_MS);
+  }
+
+  async #execute({ id: threadId }: Thread, call: PendingToolCall): Promise<ToolResult> {
+    const { toolCallId, name } = call;
+    try {
+      const value: unknown = await this.#tools
+        .get(name)
+        ?.handler(JSON.parse(call.arguments || "{}"), { ...call, threadId });
+      return { toolCallId, content: typeof value === "string" ? value : (JSON.stringify(value) ?? "") };
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      return { toolCallId, content: message, error: message };
+    }
+  }
+}
+
+const isTaken = (error: unknown): boolean => error instanceof HeddleError && error.code === "tool-call-taken";
