@@ -22,7 +22,7 @@ export interface MessageProps {
 }
 
 /** A message of the thread around. */
-export const Message: ComponentType<MessageProps> = memo(({ id, place = 0 }: MessageProps) => {
+export const Message: ComponentType<MessageProps> = memo(function Message({ id, place = 0 }: MessageProps) {
   const message = useMessage(id, place);
   const { roles = {}, Footer } = useContext(SlotContext);
   if (message === undefined) return null;
@@ -62,7 +62,7 @@ function Said({ message }: MessageSlotProps): ReactElement {
 
 const PlainText = ({ text }: TextProps): ReactElement => <p style={{ whiteSpace: "pre-wrap" }}>{text}</p>;
 
-const CallSlot = memo(({ call }: { readonly call: Call }): ReactElement => {
+const CallSlot = memo(function CallSlot({ call }: { readonly call: Call }): ReactElement {
   const { tools = {}, ToolCall: Default = ToolCall } = useContext(SlotContext);
   const { model } = useModel();
   const found = useSyncExternalStore(
