@@ -56,6 +56,8 @@ export function createReduceState(options: ReduceOptions = {}): ReduceState {
   };
 }
 
+/** The shared state before there is one: the same object each time, as everything that has not changed is. */
+const NO_STATE: unknown = Object.freeze({});
 const NONE: readonly Warning[] = Object.freeze([]);
 
 /** Takes one event in. Returns what could not be applied, nearly always nothing. */
@@ -166,7 +168,7 @@ function reduceOther(state: ReduceState, event: Exclude<Event, { readonly type: 
 export function view(state: ReduceState): ThreadView {
   return (state.view ??= {
     messages: state.list.publish(),
-    state: state.document === undefined ? {} : state.document,
+    state: state.document === undefined ? NO_STATE : state.document,
     run: state.run,
     steps: state.steps,
     subagents: state.subagents,
