@@ -67,6 +67,7 @@ async function say(page: Page, text: string): Promise<void> {
 
 const shows = (page: Page, text: string): Promise<void> => page.getByText(text).first().waitFor();
 const stands = (page: Page, status: string): Promise<void> => page.getByRole("status").getByText(status).waitFor();
+const colourOf = (page: Page): Promise<string> => page.evaluate(() => document.body.style.background);
 const said = (page: Page): Promise<string[]> => page.locator("article > p").allTextContents();
 
 test("a message is sent, and its answer streams in; the thread is in the list and survives a reload", async () => {
@@ -112,6 +113,7 @@ test("a question is answered by a form", async () => {
   await page.getByRole("textbox", { name: "Name" }).fill("Ada");
   await page.getByRole("button", { name: "Answer" }).click();
   await shows(page, "You are signed in as Ada.");
+  expect(await page.locator("[data-part=approval]").count()).toBe(0);
 });
 
 test("a message is edited; both branches are there, after a reload too", async () => {
@@ -213,7 +215,6 @@ test("a tool of the page is executed once, in one of two tabs, and not by a relo
   const { page: one, tab } = await visit("colours");
   await say(one, "tomato");
   await shows(one, "The page answered tomato.");
-  const colourOf = (page: Page): Promise<string> => page.evaluate(() => document.body.style.background);
   expect(await colourOf(one)).toBe("tomato");
   const two = await tab();
   await shows(two, "The page answered tomato.");

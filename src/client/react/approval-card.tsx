@@ -50,13 +50,7 @@ export function ApprovalCard({ interrupt }: ApprovalCardProps): ReactElement {
   };
   const shown = problem ?? error?.message;
   return (
-    <form
-      aria-label={message}
-      data-part="approval"
-      data-reason={reason}
-      data-answered={answers.has(id)}
-      onSubmit={submit}
-    >
+    <form data-part="approval" data-reason={reason} data-answered={answers.has(id)} onSubmit={submit}>
       <fieldset disabled={answers.has(id)}>
         <legend>{message}</legend>
         <SchemaFields schema={edited} value={given} />
