@@ -300,14 +300,14 @@ describe.each(REACTS)("React %i", (react) => {
 
 test("a page with messages, questions and a composer is accessible", async () => {
   const script = await bundleWith(19, "test/react-pages/client.tsx", "browser");
-  const page = await open(await servePage(HTML("").replace("<meta", '<html lang="en"><h1>A page</h1><meta'), script), {
+  const page = await open(await servePage(HTML("").replace("<meta", '<html lang="en"><meta'), script), {
     thread: named("picky"),
   });
   await page.evaluate(() => void hooks.thread.run("Go"));
   await page.getByLabel("size").waitFor();
   await page.addScriptTag({ path: createRequire(import.meta.url).resolve("axe-core") });
   const found = await page.evaluate(async () => {
-    const { violations } = await axe.run();
+    const { violations } = await axe.run("#root");
     return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join()}`);
   });
   expect(found).toEqual([]);
