@@ -20,6 +20,7 @@ import type { Hooks } from "./react-pages/app.tsx";
 declare const hooks: Hooks;
 declare const renders: string[];
 declare const unmount: () => void;
+declare const setMode: (mode: "visible" | "hidden") => void;
 declare const axe: typeof import("axe-core");
 declare const first: Element | null;
 
@@ -296,6 +297,21 @@ describe.each(REACTS)("React %i", (react) => {
       expect(() => server.astray("thread")).toThrow("There is no <ThreadRoot> around this component.");
     });
   });
+});
+
+test("what was hidden for a while goes on where it is shown again", async () => {
+  const script = await bundleWith(19, "test/react-pages/client.tsx", "browser");
+  const page = await open(await servePage(HTML(""), script), { thread: named("says") });
+  await page.evaluate(() => void hooks.thread.run("one"));
+  await shows(page, "You said one.");
+  const hidden = await page.evaluateHandle(() => hooks.thread.thread);
+  await page.evaluate(() => setMode("hidden"));
+  await page.waitForFunction((thread) => thread.connection === "ended", hidden);
+  await page.evaluate(() => setMode("visible"));
+  await page.waitForFunction((thread) => hooks.thread.thread !== thread, hidden);
+  await page.evaluate(() => void hooks.thread.run("two"));
+  await shows(page, "You said two.");
+  expect(await page.evaluate(() => hooks.thread.messages.length)).toBe(4);
 });
 
 test("a page with messages, questions and a composer is accessible", async () => {

@@ -1,6 +1,8 @@
 /** The page in a browser: drawn, or taken over where it came from a server. Its address says which thread of which server. */
 import { renders } from "./renders.ts";
-import { StrictMode } from "react";
+import * as React from "react";
+import { StrictMode, useState } from "react";
+import type { ComponentType, ReactNode } from "react";
 import { createRoot, hydrateRoot } from "react-dom/client";
 import { connect } from "heddle/client";
 import { App } from "./app.tsx";
@@ -22,6 +24,20 @@ async function hydrate(): Promise<void> {
   );
 }
 
+/** What may be hidden, where React can do that: its effects end, and its state stays. */
+const Activity: ComponentType<{ readonly mode: "visible" | "hidden"; readonly children: ReactNode }> =
+  Reflect.get(React, "Activity") ?? (({ children }) => children);
+
+function Hideable() {
+  const [mode, setMode] = useState<"visible" | "hidden">("visible");
+  Object.assign(globalThis, { setMode });
+  return (
+    <Activity mode={mode}>
+      <App url={server} thread={thread} />
+    </Activity>
+  );
+}
+
 if (root.hasChildNodes()) {
   void hydrate();
 } else {
@@ -29,7 +45,7 @@ if (root.hasChildNodes()) {
   Object.assign(globalThis, { unmount: () => drawn.unmount() });
   drawn.render(
     <StrictMode>
-      <App url={server} thread={thread} />
+      <Hideable />
     </StrictMode>,
   );
 }

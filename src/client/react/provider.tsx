@@ -6,7 +6,7 @@ import { createContext, useContext, useEffect, useRef, useState } from "react";
 import type { ReactElement, ReactNode } from "react";
 import { HeddleError } from "../../protocol/index.ts";
 import { connect } from "../index.ts";
-import type { ConnectOptions, HeddleClient } from "../index.ts";
+import type { ConnectOptions, HeddleClient, Token } from "../index.ts";
 
 /** A client, or where to find the server. */
 export type HeddleProviderProps = (
@@ -29,15 +29,23 @@ function OwnClient({ url, children, token, ...options }: OwnClientProps): ReactE
   useEffect(() => {
     newest.current = token;
   });
-  const [client] = useState(() => connect(url, { ...options, token: typeof token === "function" ? ask : token }));
-  function ask(): ReturnType<Extract<typeof token, () => unknown>> {
-    return typeof newest.current === "function" ? newest.current() : newest.current;
-  }
-  const leaving = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const begin = (): HeddleClient => {
+    const ask: Token = () => (typeof newest.current === "function" ? newest.current() : newest.current);
+    return connect(url, { ...options, token: typeof token === "function" ? ask : token });
+  };
+  const [client, setClient] = useState(begin);
+  const leaving = useRef<{ timer: ReturnType<typeof setTimeout>; isOver: boolean }>(undefined);
   useEffect(() => {
-    clearTimeout(leaving.current);
+    clearTimeout(leaving.current?.timer);
+    // What was hidden for a while, and is shown again, begins anew.
+    if (leaving.current?.isOver === true) setClient(begin);
+    leaving.current = undefined;
     return () => {
-      leaving.current = setTimeout(() => client.close(), 0);
+      const leave = (): void => {
+        if (leaving.current !== undefined) leaving.current.isOver = true;
+        client.close();
+      };
+      leaving.current = { timer: setTimeout(leave, 0), isOver: false };
     };
   }, [client]);
   return <ClientContext.Provider value={client}>{children}</ClientContext.Provider>;
