@@ -2,11 +2,14 @@
 import { useEffect, useMemo, useState } from "react";
 import type { ThreadQuery, ThreadSummary } from "../index.ts";
 import { useHeddle } from "./provider.tsx";
+import type { Failure } from "./thread-model.ts";
 
 /** The list of threads. */
 export interface ThreadsHandle {
   /** The threads, the most recently changed first; undefined until they are here. */
   readonly threads: readonly ThreadSummary[] | undefined;
+  /** Why the list is followed no more. */
+  readonly error: Failure | undefined;
   /** Gives a thread a title; null takes it away. */
   readonly rename: (threadId: string, title: string | null) => Promise<void>;
   /** Puts a thread aside, or takes it back. */
@@ -15,17 +18,19 @@ export interface ThreadsHandle {
   readonly remove: (threadId: string) => Promise<void>;
 }
 
+const UNKNOWN = { threads: undefined, error: undefined };
+
 /** Follows the list of threads. */
 export function useThreads({ q, archived, limit }: ThreadQuery = {}): ThreadsHandle {
   const { threads: all } = useHeddle();
-  const [threads, setThreads] = useState<readonly ThreadSummary[]>();
+  const [{ threads, error }, setListed] = useState<Pick<ThreadsHandle, "threads" | "error">>(UNKNOWN);
   useEffect(() => {
     const query = {
       ...(q !== undefined && { q }),
       ...(archived !== undefined && { archived }),
       ...(limit !== undefined && { limit }),
     };
-    const live = all.live(() => setThreads(live.threads), query);
+    const live = all.live(() => setListed({ threads: live.threads, error: live.error }), query);
     return () => live.close();
   }, [all, q, archived, limit]);
   const actions = useMemo(
@@ -36,5 +41,5 @@ export function useThreads({ q, archived, limit }: ThreadQuery = {}): ThreadsHan
     }),
     [all],
   );
-  return { threads, ...actions };
+  return { threads, error, ...actions };
 }
