@@ -29,10 +29,8 @@ function OwnClient({ url, children, token, ...options }: OwnClientProps): ReactE
   useEffect(() => {
     newest.current = token;
   });
-  const begin = (): HeddleClient => {
-    const ask: Token = () => (typeof newest.current === "function" ? newest.current() : newest.current);
-    return connect(url, { ...options, token: typeof token === "function" ? ask : token });
-  };
+  const ask: Token = () => (typeof newest.current === "function" ? newest.current() : newest.current);
+  const begin = (): HeddleClient => connect(url, { ...options, token: typeof token === "function" ? ask : token });
   const [client, setClient] = useState(begin);
   const leaving = useRef<{ timer: ReturnType<typeof setTimeout>; isOver: boolean }>(undefined);
   useEffect(() => {
