@@ -12,7 +12,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     coverage: {
       provider: "v8",
-      include: ["src/**/*.ts"],
+      include: ["src/**/*.{ts,tsx}"],
       exclude: ["src/**/*.test.ts", "src/**/*.test-d.ts", "src/protocol/definition/**"],
       reporter: ["text-summary", "json-summary"],
       thresholds: {

@@ -21,6 +21,7 @@ async function bundle(
     write: false,
     metafile: true,
     logLevel: "silent",
+    external: ["react", "react/*"],
   });
   const text = result.outputFiles[0]?.text ?? "";
   return { text, gzipped: gzipSync(text, { level: 9 }).length, inputs: Object.keys(result.metafile.inputs) };
@@ -56,8 +57,19 @@ describe("heddle/stream", () => {
   });
 });
 
+describe("heddle/react", () => {
+  it("adds at most 8 kB gzipped to heddle/client, React itself apart", async () => {
+    const both = await bundle(["src/client/index.ts", "src/client/react/index.ts"]);
+    const client = await bundle(["src/client/index.ts"]);
+    expect(both.gzipped - client.gzipped).toBeLessThan(8_000);
+    expect(both.gzipped - client.gzipped).toBeGreaterThan(2_000);
+    expect(both.inputs.filter((input) => input.includes("node_modules/react"))).toEqual([]);
+  });
+});
+
 describe.each([
   "src/index.ts",
+  "src/client/react/index.ts",
   "src/stream/index.ts",
   "src/stream/lineage/index.ts",
   "src/stream/repair/index.ts",

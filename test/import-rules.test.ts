@@ -14,6 +14,12 @@ const REFUSED = [
   ["src/agent", "../server/index.ts"],
   ["src/client", "../server/index.ts"],
   ["src/client", "../store/index.ts"],
+  ["src/client", "./react/index.ts"],
+  ["src/client", "react"],
+  ["src/client/react", "../thread.ts"],
+  ["src/client/react", "../../server/index.ts"],
+  ["src/client/react", "../../stream/reduce.ts"],
+  ["src/client/react", "node:fs"],
   ["src/server", "../client/index.ts"],
   ["src/server", "../store/memory-log.ts"],
   ["src/server/fastify", "../../cli/main.ts"],
@@ -34,6 +40,10 @@ const FINE = [
   ["src/store/sqlite", "node:sqlite"],
   ["src/cli", "../testing/index.ts"],
   ["src/protocol/binary", "../errors.ts"],
+  ["src/client/react", "../index.ts"],
+  ["src/client/react", "../../protocol/index.ts"],
+  ["src/client/react", "./other.ts"],
+  ["src/client/react", "react"],
 ] as const;
 
 const BARE = [

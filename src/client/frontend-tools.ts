@@ -68,12 +68,16 @@ export class FrontendTools {
   /** Looks whether a thread waits for a tool that is here. */
   look(thread: Thread): void {
     const calls = thread.pendingToolCalls;
-    // A thread goes on when all of its calls are answered: who cannot answer all of them leaves them alone.
-    if (calls.length === 0 || !calls.every(({ name }) => this.#tools.has(name))) return;
+    if (calls.length === 0 || !this.#hasAll(calls)) return;
     const key = `${thread.id} ${calls.map(({ toolCallId }) => toolCallId).join(" ")}`;
     if (this.#working.has(key)) return;
     this.#working.add(key);
     void this.#answer(thread, calls).finally(() => this.#working.delete(key));
+  }
+
+  /** A thread goes on when all of its calls are answered: who cannot answer all of them leaves them alone. */
+  #hasAll(calls: readonly PendingToolCall[]): boolean {
+    return calls.every(({ name }) => this.#tools.has(name));
   }
 
   /** Never rejects: what fails for good is told as the result, and what somebody else does is theirs. */
@@ -82,6 +86,8 @@ export class FrontendTools {
       Promise.all(calls.map(({ toolCallId }) => thread.claim(toolCallId, this.#holder, leaseMs)));
     try {
       await claim(LEASE_MS);
+      // Meanwhile a tool may have been taken back.
+      if (!this.#hasAll(calls)) return void (await claim(0));
     } catch (error) {
       if (isTaken(error)) this.#lookLater(thread);
       return;

@@ -86,7 +86,8 @@ export class Thread {
   #agent: string | undefined;
   #isPinned = false;
   #draft: { readonly state: unknown } | undefined;
-  #view: ThreadView | undefined;
+  /** The view with the draft in it, and the one that it was made of. */
+  #drafted: { readonly of: ThreadView; readonly shown: ThreadView } | undefined;
 
   constructor(parts: ThreadParts) {
     const { threadId, transport, retry } = parts;
@@ -107,8 +108,8 @@ export class Thread {
   get view(): ThreadView {
     const { view } = this.#replica;
     if (this.#draft === undefined) return view;
-    if (this.#view?.messages !== view.messages || this.#view.run !== view.run) this.#view = { ...view, ...this.#draft };
-    return this.#view;
+    if (this.#drafted?.of !== view) this.#drafted = { of: view, shown: { ...view, ...this.#draft } };
+    return this.#drafted.shown;
   }
 
   /** The messages. */
@@ -234,7 +235,7 @@ export class Thread {
   /** Changes the shared state: seen here at once, sent with the next run. */
   setState(change: unknown | ((state: unknown) => unknown)): void {
     this.#draft = { state: typeof change === "function" ? change(this.state) : change };
-    this.#view = undefined;
+    this.#drafted = undefined;
     this.#notifier.changed();
   }
 

@@ -18,6 +18,8 @@ export interface ThreadQuery {
 export interface LiveThreads {
   /** The threads now; undefined until they are here. */
   readonly threads: readonly ThreadSummary[] | undefined;
+  /** Why they are followed no more: the server refuses it. */
+  readonly error: Error | undefined;
   /** Stops following. */
   close(): void;
 }
@@ -45,18 +47,23 @@ export class Threads {
   /** Follows the first page of them; calls when it is another. */
   live(onChange: () => void, query: ThreadQuery = {}): LiveThreads {
     const gone = new AbortController();
-    const live: { threads: readonly ThreadSummary[] | undefined; close(): void } = {
+    const live: { threads: readonly ThreadSummary[] | undefined; error: Error | undefined; close(): void } = {
       threads: undefined,
+      error: undefined,
       close: () => gone.abort(),
     };
-    void this.#follow(query, gone.signal, (told) => {
+    const following = this.#follow(query, gone.signal, (told) => {
       live.threads = changed(live.threads ?? [], told);
+      onChange();
+    });
+    following.catch((error: Error) => {
+      live.error = error;
       onChange();
     });
     return live;
   }
 
-  /** Never rejects. */
+  /** Follows until the signal says so. Rejects where trying again does not help. */
   async #follow(query: ThreadQuery, signal: AbortSignal, onTold: (told: Told) => void): Promise<void> {
     const retry = this.#retry();
     while (!signal.aborted) {
@@ -70,7 +77,7 @@ export class Threads {
         }
       } catch (error) {
         failure = error;
-        if (!retry.helps(error) && !(error instanceof TypeError)) return;
+        if (!signal.aborted && !retry.helps(error) && !(error instanceof TypeError)) throw error;
       }
       if (!signal.aborted) await retry.wait(signal, failure);
     }

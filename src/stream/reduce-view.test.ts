@@ -264,6 +264,20 @@ describe("one delta between two views", () => {
     expect(after?.toolCalls?.[1]?.function.arguments).toBe("x");
   });
 
+  it("of text replaces nothing but messages, in any stream", () => {
+    const property = fc.property(streams, (events) => {
+      const state = createReduceState();
+      for (const event of expanded(events)) {
+        const before = view(state);
+        reduce(state, event);
+        if (event.type !== "TEXT_MESSAGE_CONTENT" && event.type !== "REASONING_MESSAGE_CONTENT") continue;
+        const { messages: _, ...after } = view(state);
+        for (const [key, value] of Object.entries(after)) expect(value, key).toBe(Reflect.get(before, key));
+      }
+    });
+    fc.assert(property, { numRuns: Math.round(300 * SCALE) });
+  });
+
   it("replaces at most one message, in any stream", () => {
     const property = fc.property(streams, (events) => {
       const state = createReduceState();

@@ -56,6 +56,8 @@ export function createReduceState(options: ReduceOptions = {}): ReduceState {
   };
 }
 
+/** The shared state before there is one: the same object each time, as everything that has not changed is. */
+const NO_STATE: unknown = {};
 const NONE: readonly Warning[] = Object.freeze([]);
 
 /** Takes one event in. Returns what could not be applied, nearly always nothing. */
@@ -152,7 +154,7 @@ function reduceOther(state: ReduceState, event: Exclude<Event, { readonly type: 
     case "TEXT_MESSAGE_CHUNK":
     case "TOOL_CALL_CHUNK":
     case "REASONING_MESSAGE_CHUNK":
-      return skip(event, "chunks have to be expanded first");
+      return skip(event, "expand chunks first");
     case "REASONING_START":
     case "REASONING_END":
     case "RAW":
@@ -166,7 +168,7 @@ function reduceOther(state: ReduceState, event: Exclude<Event, { readonly type: 
 export function view(state: ReduceState): ThreadView {
   return (state.view ??= {
     messages: state.list.publish(),
-    state: state.document === undefined ? {} : state.document,
+    state: state.document === undefined ? NO_STATE : state.document,
     run: state.run,
     steps: state.steps,
     subagents: state.subagents,
