@@ -1,7 +1,7 @@
 /**
- * docs/quick-start.md as a stranger follows it: the packed package, installed by npm into an empty Node project and an empty
- * Vite project; the page's code as it stands, type-checked with our own declarations, and run. Only addresses differ, and the
- * two tools (tsc, vite) are those of this repository, which saves unpacking them once more.
+ * docs/quick-start.md as a stranger follows it: the packed package, installed by npm into an empty Node project, without React;
+ * then what makes a Vite project of it. The page's code runs as it stands, type-checked along with our own declarations. Only
+ * addresses differ, and the two tools (tsc, vite) are those of this repository, which saves unpacking them once more.
  */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
@@ -25,10 +25,9 @@ const blocks = blocksOf(PAGE);
 let folder: string;
 let browser: Browser;
 let server: Running & { readonly url: string };
-const nodeProject = (...path: string[]): string => join(folder, "node", ...path);
-const viteProject = (...path: string[]): string => join(folder, "vite", ...path);
+const inProject = (...path: string[]): string => join(folder, "first", ...path);
 
-async function run(command: string, args: readonly string[], cwd: string): Promise<string> {
+async function run(command: string, args: readonly string[], cwd = inProject()): Promise<string> {
   const ended = promisify(execFile)(command, args, { cwd, maxBuffer: 16 * 1024 * 1024 });
   // The type checker says what is wrong on its standard output.
   const { stdout } = await ended.catch((error: object) => {
@@ -47,14 +46,14 @@ async function versioned(names: readonly string[]): Promise<string[]> {
   );
 }
 
-/** An empty project with the packed package in it, and files of the page. */
-async function install(project: string, packages: readonly string[], files: readonly string[]): Promise<void> {
-  await mkdir(project);
-  await writeFile(join(project, "package.json"), '{ "type": "module", "private": true }');
-  const [tarball = ""] = (await readdir(folder)).filter((name) => name.endsWith(".tgz"));
-  const options = ["--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund"];
-  await run("npm", ["install", ...options, join(folder, tarball), ...(await versioned(packages))], project);
-  await Promise.all(files.map((name) => writeFile(join(project, name), codeOf(name))));
+/** Installs packages, of which all that is not ours is likely to be in npm's cache. */
+async function install(...packages: readonly string[]): Promise<void> {
+  await run("npm", ["install", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund", ...packages]);
+}
+
+/** Writes blocks of the page into the project. */
+async function write(...names: readonly string[]): Promise<void> {
+  await Promise.all(names.map((name) => writeFile(inProject(name), codeOf(name))));
 }
 
 /** A block of the page, about the server that runs. */
@@ -65,9 +64,9 @@ function codeOf(name: string): string {
 }
 
 async function serveAgent(port = 0): Promise<typeof server> {
-  const command = nodeProject("node_modules", ".bin", "heddle");
-  const store = ["--store", `sqlite:${nodeProject("heddle.db")}`];
-  const started = runNode([command, "serve", nodeProject("agent.ts"), "--port", String(port), ...store]);
+  const command = inProject("node_modules", ".bin", "heddle");
+  const store = ["--store", `sqlite:${inProject("heddle.db")}`];
+  const started = runNode([command, "serve", inProject("agent.ts"), "--port", String(port), ...store]);
   return { ...started, url: await readyUrl(started) };
 }
 
@@ -79,13 +78,13 @@ async function stopServer(): Promise<void> {
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "heddle-quick-start-"));
   await run("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], resolve("."));
-  const opened = openBrowser();
-  await Promise.all([
-    install(nodeProject(), ["@types/node"], ["agent.ts", "talk.ts"]),
-    install(viteProject(), ["react", "react-dom", "@types/react", "@types/react-dom"], []),
-  ]);
+  await mkdir(inProject());
+  await writeFile(inProject("package.json"), '{ "type": "module", "private": true }');
+  const [tarball = ""] = (await readdir(folder)).filter((name) => name.endsWith(".tgz"));
+  await install(join(folder, tarball), ...(await versioned(["@types/node"])));
+  await write("agent.ts");
   server = await serveAgent();
-  browser = await opened;
+  browser = await openBrowser();
 }, 300_000);
 
 afterAll(async () => {
@@ -95,16 +94,16 @@ afterAll(async () => {
 });
 
 /** The strictest that a stranger may use: our own declarations are checked along. */
-function typeCheck(project: string, options: readonly string[], files: readonly string[]): Promise<string> {
+function typeCheck(options: readonly string[], files: readonly string[]): Promise<string> {
   const strict = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess"];
-  return run(resolve("node_modules/.bin/tsc"), [...strict, "--target", "es2024", ...options, ...files], project);
+  return run(resolve("node_modules/.bin/tsc"), [...strict, "--target", "es2024", ...options, ...files]);
 }
 
 test("the agent and the program type-check in a Node project, and the program prints the whole answer", async () => {
+  await write("talk.ts");
   const files = ["agent.ts", "talk.ts"];
-  expect(await typeCheck(nodeProject(), ["--module", "nodenext", "--types", "node"], files)).toBe("");
-  await writeFile(nodeProject("talk.ts"), codeOf("talk.ts"));
-  const printed = await run(process.execPath, ["talk.ts"], nodeProject());
+  expect(await typeCheck(["--module", "nodenext", "--types", "node"], files)).toBe("");
+  const printed = await run(process.execPath, ["talk.ts"]);
   expect(printed).toBe(`${ANSWER} \nfinished: 2 messages\n`);
 });
 
@@ -112,7 +111,7 @@ test("the agent and the program type-check in a Node project, and the program pr
 async function serveBuilt(): Promise<string> {
   const types: Readonly<Record<string, string>> = { ".html": "text/html", ".js": "text/javascript" };
   const files = createServer(async ({ url = "/" }, response) => {
-    const file = viteProject("dist", url === "/" ? "index.html" : url);
+    const file = inProject("dist", url === "/" ? "index.html" : url);
     const content = await readFile(file).catch(() => undefined);
     response.writeHead(content === undefined ? 404 : 200, { "content-type": types[extname(file)] ?? "text/plain" });
     response.end(content);
@@ -131,11 +130,11 @@ const said = (page: Page): Promise<string[]> =>
   page.locator("[data-role=assistant]").evaluateAll((all) => all.map(({ textContent }) => textContent.trim()));
 
 test("the page type-checks and builds in a Vite project; a reload and a restart of the server lose nothing", async () => {
-  const files = ["index.html", "page.tsx"];
-  await Promise.all(files.map((name) => writeFile(viteProject(name), codeOf(name))));
+  await install(...(await versioned(["react", "react-dom", "@types/react", "@types/react-dom"])));
+  await write("index.html", "page.tsx");
   const options = ["--module", "esnext", "--moduleResolution", "bundler", "--jsx", "react-jsx"];
-  expect(await typeCheck(viteProject(), options, ["page.tsx"])).toBe("");
-  await run(resolve("node_modules/.bin/vite"), ["build"], viteProject());
+  expect(await typeCheck(options, ["page.tsx"])).toBe("");
+  await run(resolve("node_modules/.bin/vite"), ["build"]);
 
   const page = await browser.newPage();
   page.setDefaultTimeout(30_000);
@@ -164,4 +163,4 @@ test("the page type-checks and builds in a Vite project; a reload and a restart 
   expect(await said(page)).toEqual(both);
   expect(complaints.filter((text) => !text.includes("ERR_"))).toEqual([]);
   await page.goto("about:blank");
-});
+}, 180_000);
