@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 export function blocksOf(page: string): ReadonlyMap<string, string> {
   const blocks = new Map<string, string>();
   for (const [, code = ""] of readFileSync(page, "utf8").matchAll(/^```\w+\n(.*?)^```$/gms)) {
-    const name = /^(?:\/\/|<!--) ([\w./-]+\.\w+)/.exec(code)?.[1];
+    const name = /^(?:\/\/|<!--) ([\w./[\]-]+\.\w+)/.exec(code)?.[1];
     if (name === undefined) continue;
     if (blocks.has(name)) throw new Error(`${page} has two blocks named ${name}.`);
     blocks.set(name, code);
