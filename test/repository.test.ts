@@ -1,5 +1,6 @@
 /** What a stranger reads first is there, short, and true. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const read = (file: string): string => readFileSync(file, "utf8");
@@ -16,11 +17,43 @@ describe("README", () => {
     expect(readme).toContain("npm ci && npm start");
     expect(readme).toContain("npm ci && npm test");
   });
+});
 
-  it("links only to what is there", () => {
-    const links = [...readme.matchAll(/\]\((?!https?:|#)([^)]+)\)/g)].map(([, target]) => target ?? "");
-    expect(links.length).toBeGreaterThan(3);
-    expect(links.filter((link) => !existsSync(link))).toEqual([]);
+/** What stands behind the `#` for a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .trim()
+    .replaceAll(" ", "-");
+
+const anchorsIn = (page: string): Set<string> =>
+  new Set([...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => anchorOf(heading)));
+
+describe("every page", () => {
+  const nested = ["docs", "examples"].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: "utf8" }).map((file) => join(folder, file)),
+  );
+  const pages = [...readdirSync("."), ...nested].filter((file) => file.endsWith(".md"));
+  const prose = new Map(pages.map((page) => [page, read(page).replaceAll(/^```.*?^```$|`[^`\n]*`/gms, "")]));
+
+  it("links only to what is there, headings included", () => {
+    const links = [...prose].flatMap(([page, text]) =>
+      [...text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, target = ""]) => ({ page, target })),
+    );
+    expect(pages).toEqual(expect.arrayContaining(["README.md", "docs/quick-start.md", "docs/recipes.md"]));
+    expect(links.length).toBeGreaterThan(40);
+    const broken = links.filter(({ page, target }) => {
+      const [path = "", anchor] = target.split("#");
+      const file = path === "" ? page : join(dirname(page), path);
+      return !existsSync(file) || (anchor !== undefined && !anchorsIn(file).has(anchor));
+    });
+    expect(broken).toEqual([]);
+  });
+
+  it("of docs/ that is written by hand can be reached from the README", () => {
+    const written = pages.filter((page) => /^docs\/[^/]+\.md$/.test(page));
+    expect(written.filter((page) => !prose.get("README.md")?.includes(`](${page})`))).toEqual([]);
   });
 });
 
