@@ -20,7 +20,9 @@ test("runs that cannot be fetched are asked for once, and again when a run has b
   });
   onTestFinished(() => client.close());
   const thread = client.thread("t1");
+  onTestFinished(thread.attach());
   await thread.run("says", "Hi").finished;
+  await thread.restore();
   const model = modelOf(thread);
   expect(modelOf(thread)).toBe(model);
   /** As components do: told of news, they read, and ask for what is missing. */
@@ -34,7 +36,6 @@ test("runs that cannot be fetched are asked for once, and again when a run has b
       onTestFinished(model.subscribe(look));
       look();
     });
-  onTestFinished(thread.attach());
   await until(() => model.error !== undefined);
   expect(model.error).toMatchObject({ code: "server-unreachable" });
   model.refreshBranches();
