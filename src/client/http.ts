@@ -118,7 +118,8 @@ export function toldError(told: unknown, status = 500): HeddleError {
   return new HeddleError("request-invalid", `The request was refused with status ${status}.`, { status });
 }
 
-async function errorOf(response: Response): Promise<HeddleError> {
+/** The error that a refusal tells of. */
+export async function errorOf(response: Response): Promise<HeddleError> {
   const body: unknown = await response.json().catch(() => undefined);
   return toldError(body, response.status);
 }

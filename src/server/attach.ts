@@ -14,7 +14,7 @@ import type { Hubs } from "./hubs.ts";
 import { knownThread } from "./known-thread.ts";
 import type { Guard } from "./live-access.ts";
 import type { KeptOpenings } from "./kept-openings.ts";
-import { encodeOpening, openingOf, shownOpening } from "./opening.ts";
+import { encodeOpening, openingBefore, openingOf, shownOpening } from "./opening.ts";
 import type { Opening } from "./opening.ts";
 import { showOf, shown } from "./show.ts";
 import type { RunAlias, Show, ShowOptions } from "./show.ts";
@@ -40,6 +40,8 @@ export interface AttachOptions extends Omit<ShowOptions, "names" | "alias"> {
   readonly runAs?: string | undefined;
   /** Begins with a prelude, for who has nothing and cannot take history as a stream. Default false. */
   readonly prelude?: boolean | undefined;
+  /** Begins with what was before the run, with `runId`, where `held` is something else; then all of the run. Default false. */
+  readonly replay?: boolean | undefined;
   /** In place of a prelude at the newest event: of a run that has just begun, for who started it. */
   readonly opening?: Opening | undefined;
   /** Whether the run, with `runId`, may still wait for its turn: then nothing comes until it has begun. Default false. */
@@ -114,7 +116,8 @@ export async function attach(
   if (begin.gap !== undefined && (onGap === "error" || run === undefined)) throw begin.gap;
   const reset = begin.gap !== undefined;
   const asksPrelude = run !== undefined && (reset || options.prelude === true);
-  const opening = options.opening ?? (asksPrelude ? await openingOf(store, run, options.held) : undefined);
+  const told = asksPrelude ? openingOf : options.replay === true ? openingBefore : undefined;
+  const opening = options.opening ?? (run === undefined ? undefined : await told?.(store, run, options.held));
   const afterSeq = opening?.seq ?? begin.afterSeq;
   const path = { ...(await pathOf(store, thread, opening?.run ?? run, afterSeq, options)), guard };
   const alias = aliasOf(options);

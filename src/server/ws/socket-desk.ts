@@ -145,7 +145,7 @@ export class SocketDesk {
     const { threadId: thread, runId: run } = started.run;
     const { joined, queued, warnings } = started;
     if (frame.attach !== false) {
-      await this.#follow(thread, { ...followStarted(started, frame.after), ...showOptions(frame) });
+      await this.#follow(thread, { ...followStarted(started, frame), ...showOptions(frame) });
     }
     return { thread, run, joined, queued, ...(warnings.length > 0 && { warnings }) };
   }
