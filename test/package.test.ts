@@ -28,8 +28,8 @@ beforeAll(() => {
   }[];
   mkdirSync(installed, { recursive: true });
   run("tar", ["-xzf", join(project, packed?.filename ?? ""), "-C", installed, "--strip-components=1"]);
-  // Its own dependencies, and nothing else, resolve beside it.
-  for (const name of [...Object.keys(manifest.dependencies), "@types/node"]) {
+  // Its own dependencies, and nothing else, resolve beside it; but for the one entry that is an addition to its peer.
+  for (const name of [...Object.keys(manifest.dependencies), "@types/node", "@ag-ui/client"]) {
     const link = join(project, "node_modules", name);
     mkdirSync(join(link, ".."), { recursive: true });
     symlinkSync(resolve("node_modules", name), link);

@@ -7,8 +7,8 @@
  * whose run has not ended never ends well. What the server refuses is passed on as it is, and so is what is not a run.
  */
 import { HeddleError, SSE_MEDIA_TYPE } from "../protocol/index.ts";
-import { errorOf, unreachable } from "./http.ts";
-import type { HttpOptions } from "./http.ts";
+import { Http, errorOf, unreachable } from "./http.ts";
+import type { HttpOptions, HttpRequest } from "./http.ts";
 import { IdleWatch } from "./idle-watch.ts";
 import { Retry } from "./retry.ts";
 import type { RetryOptions } from "./retry.ts";
@@ -28,14 +28,24 @@ export type RunFetch = (url: string, init?: RequestInit) => Promise<Response>;
 
 /** A `fetch` whose answers survive cuts, for runs of the server at an address. */
 export function resumableFetch(url: string, options: ResumableFetchOptions = {}): RunFetch {
-  const server = url.replace(/\/+$/, "");
-  return (target, init = {}) => new Resumed(server, options, target, init).response();
+  const { fetch: send = fetch, retry = {} } = options;
+  return async (target, init = {}) => {
+    const { body, headers: _headers, signal: _signal, ...rest } = init;
+    // What a page says of its requests, credentials for one, holds for all of them.
+    const http = new Http({ ...options, url, fetch: (to, more) => send(to, { ...rest, ...more }) });
+    const stream = new RunStream(http, new Retry(retry, http.renewsToken), options, target, init);
+    const line = await stream.open();
+    const { status, headers } = line.response;
+    const place = headers.get("content-location");
+    const isRun = place !== null && headers.get("content-type")?.startsWith(SSE_MEDIA_TYPE) === true;
+    if (isRun && typeof body === "string") return new Response(stream.follow(line, place, body), { status, headers });
+    line.watch.end();
+    return line.response;
+  };
 }
 
 /** The version that a peer which names none is taken for. */
 const UNDECLARED = "0.0.57";
-
-const SHOWN = ["protocol", "meta", "raw"] as const;
 
 /** One connection. */
 interface Line {
@@ -43,65 +53,63 @@ interface Line {
   readonly watch: IdleWatch;
 }
 
-/** One run that was asked for. */
-class Resumed {
-  readonly #server: string;
+/** The events of one run. */
+class RunStream {
+  readonly #http: Http;
+  readonly #retry: Retry;
   readonly #options: ResumableFetchOptions;
   readonly #target: string;
   readonly #init: RequestInit;
-  readonly #retry: Retry;
-  readonly #gone = new AbortController();
+  readonly #left = new AbortController();
   readonly #signal: AbortSignal;
-  #place = "";
+  /** How the rest of the log is asked for, without the cursor. */
+  #rest: readonly [path: string, query: NonNullable<HttpRequest["query"]>] = ["", {}];
   #after: string | undefined;
   #isOver = false;
   #gainedAtMs = performance.now();
 
-  constructor(server: string, options: ResumableFetchOptions, target: string, init: RequestInit) {
-    this.#server = server;
+  constructor(http: Http, retry: Retry, options: ResumableFetchOptions, target: string, init: RequestInit) {
+    this.#http = http;
+    this.#retry = retry;
     this.#options = options;
     this.#target = target;
     this.#init = init;
-    this.#retry = new Retry(options.retry ?? {}, typeof options.token === "function");
-    const { signal } = this.#gone;
+    const { signal } = this.#left;
     this.#signal = init.signal ? AbortSignal.any([init.signal, signal]) : signal;
   }
 
-  /** The answer, once its head is there. */
-  async response(): Promise<Response> {
-    const line = await this.#open();
-    const { status, headers, body } = line.response;
-    this.#place = headers.get("content-location") ?? "";
-    const isRun = this.#place !== "" && headers.get("content-type")?.startsWith(SSE_MEDIA_TYPE);
-    if (isRun !== true || body === null || typeof this.#init.body !== "string") {
-      line.watch.end();
-      return line.response;
-    }
+  /** The stream that begins with a connection to the run at a place, for whoever posted this. */
+  follow(line: Line, place: string, posted: string): ReadableStream<Uint8Array> {
+    const { runId, protocolVersion: protocol = UNDECLARED } = JSON.parse(posted);
+    const [thread, , run = ""] = place.split("/").slice(-3);
+    // What the post asked for in its query is asked for again; what means nothing to a log is ignored there.
+    const asked = Object.fromEntries(new URLSearchParams(this.#target.split("?")[1]));
+    // Who connects sees the run under its own id.
+    const as = /\/connect(?:\?|$)/.test(this.#target) ? undefined : runId;
+    const query = { protocol, ...asked, run: decodeURIComponent(run), as, on_gap: "error" };
+    this.#rest = [`/threads/${thread}/events`, query];
     const frames = this.#frames(line);
     const utf8 = new TextEncoder();
-    const whole = new ReadableStream<Uint8Array>({
+    return new ReadableStream({
       pull: async (controller) => {
         const { done, value } = await frames.next();
         if (done === true) controller.close();
         else controller.enqueue(utf8.encode(value));
       },
-      cancel: () => this.#gone.abort(),
+      cancel: () => this.#left.abort(),
     });
-    return new Response(whole, { status, headers });
   }
 
   async *#frames(first: Line): AsyncGenerator<string, void, undefined> {
     for (let line = first; ;) {
-      let failure = unreachable("the run has not ended");
+      let failure: unknown;
       try {
         yield* this.#passed(line);
       } catch (error) {
-        failure = unreachable(error);
-      } finally {
-        line.watch.end();
+        failure = error;
       }
       if (this.#isOver) return;
-      line = await this.#open(failure);
+      line = await this.open(unreachable(failure));
     }
   }
 
@@ -123,6 +131,7 @@ class Resumed {
         held = held.slice(length);
       }
     } finally {
+      watch.end();
       reader?.cancel().catch(() => undefined);
     }
   }
@@ -134,76 +143,54 @@ class Resumed {
     if (at === -1) return 0;
     const length = text.indexOf("\n\n", at) + 2;
     this.#after = text.slice(at + 4, text.indexOf("\n", at));
-    this.#isOver = isOver(text.slice(0, length));
+    this.#isOver = text.slice(0, length).split("\n").some(isTerminal);
     this.#gainedAtMs = performance.now();
     this.#retry.gained();
     return length;
   }
 
-  /** Opens a connection, after others that failed too. */
-  async #open(last?: HeddleError): Promise<Line> {
+  /** Opens a connection, after another that failed, and again until there is one. */
+  async open(failure?: HeddleError): Promise<Line> {
     const { idleMs = 25_000, giveUpMs = 120_000 } = this.#options;
-    for (let failure = last; ;) {
-      if (failure !== undefined) {
-        this.#signal.throwIfAborted();
-        if (!this.#retry.helps(failure) || performance.now() - this.#gainedAtMs > giveUpMs) throw failure;
-        await this.#retry.wait(this.#signal, failure);
-      }
-      const watch = new IdleWatch(idleMs, this.#signal);
-      try {
-        return { response: await this.#request(watch.signal, failure !== undefined), watch };
-      } catch (error) {
-        watch.end();
-        failure = error instanceof HeddleError ? error : unreachable(error);
-      }
+    if (failure !== undefined) {
+      if (!this.#retry.helps(failure) || performance.now() - this.#gainedAtMs > giveUpMs) throw failure;
+      await this.#retry.wait(this.#signal, failure);
+    }
+    this.#signal.throwIfAborted();
+    const watch = new IdleWatch(idleMs, this.#signal);
+    try {
+      return { response: await this.#request(watch.signal, failure !== undefined), watch };
+    } catch (error) {
+      watch.end();
+      this.#signal.throwIfAborted();
+      return this.open(error instanceof HeddleError ? error : unreachable(error));
     }
   }
 
   /** Posts until there is a cursor; then asks for what is behind it. */
   async #request(signal: AbortSignal, isAgain: boolean): Promise<Response> {
-    signal.throwIfAborted();
-    const { fetch: send = fetch, token } = this.#options;
-    const held = typeof token === "function" ? await token() : token;
-    const headers = new Headers(this.#init.headers);
-    if (held !== undefined) headers.set("authorization", `Bearer ${held}`);
-    const init = { ...this.#init, headers, signal };
-    const response =
-      this.#after === undefined
-        ? await send(isAgain ? withQuery(this.#target, "replay=true") : this.#target, init)
-        : await this.#attach(send, this.#after, init);
-    const { status } = response;
-    // Whoever stands before a server that is away for a while answers 502 to 504.
-    if (status > 501 && status < 505) throw await errorOf(response);
-    if (!isAgain) return response;
-    if (status >= 400) throw await errorOf(response);
-    if (status === 204) throw new HeddleError("run-ended", "The run has ended, and how was not seen.", {});
-    return response;
-  }
-
-  #attach(send: typeof fetch, after: string, { headers, ...init }: RequestInit & { headers: Headers }) {
-    const { runId, protocolVersion = UNDECLARED } = JSON.parse(String(this.#init.body));
-    const asked = new URLSearchParams(this.#target.split("?")[1]);
-    const [thread = "", , run = ""] = this.#place.split("/").slice(-3);
-    const query = new URLSearchParams({ run: decodeURIComponent(run), as: runId, after, on_gap: "error" });
-    query.set("protocol", protocolVersion);
-    for (const name of SHOWN) {
-      const value = asked.get(name);
-      if (value !== null) query.set(name, value);
+    const token = await this.#http.token();
+    const given = new Headers(this.#init.headers);
+    if (token !== undefined) given.set("authorization", `Bearer ${token}`);
+    const headers = Object.fromEntries(given);
+    const [path, query] = this.#rest;
+    const after = this.#after;
+    if (after !== undefined) {
+      const asked = { ...headers, accept: SSE_MEDIA_TYPE };
+      return this.#http.send(path, { query: { ...query, after }, headers: asked, signal });
     }
-    headers.delete("content-type");
-    const { body: _body, ...rest } = init;
-    return send(`${this.#server}/threads/${thread}/events?${query}`, { ...rest, method: "GET", headers });
+    const mark = this.#target.includes("?") ? "&" : "?";
+    const target = isAgain ? `${this.#target}${mark}replay=true` : this.#target;
+    const response = await (this.#options.fetch ?? fetch)(target, { ...this.#init, headers, signal });
+    // Whoever stands before a server that is away for a while answers 502 to 504.
+    if (response.status > (isAgain ? 399 : 501)) throw await errorOf(response);
+    return response;
   }
 }
 
-const withQuery = (url: string, more: string): string => `${url}${url.includes("?") ? "&" : "?"}${more}`;
-
-/** Whether the terminal event is among some frames. */
-function isOver(frames: string): boolean {
-  if (!/"RUN_(?:FINISHED|ERROR)"/.test(frames)) return false;
-  return frames.split("\n").some((line) => {
-    if (!line.startsWith("data: ") || !/"RUN_(?:FINISHED|ERROR)"/.test(line)) return false;
-    const { type } = JSON.parse(line.slice(6));
-    return type === "RUN_FINISHED" || type === "RUN_ERROR";
-  });
+/** Whether a line of a stream is the event that ends a run. */
+function isTerminal(line: string): boolean {
+  if (!/^data: .*"RUN_(?:FINISHED|ERROR)"/.test(line)) return false;
+  const { type } = JSON.parse(line.slice(6));
+  return type === "RUN_FINISHED" || type === "RUN_ERROR";
 }

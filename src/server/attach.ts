@@ -66,6 +66,8 @@ export interface LoggedEvent {
 
 /** What a viewer gets: events or frames, whichever is asked for, once. Every one of them is in the log already. */
 export interface Attachment {
+  /** The run that is followed, where it is one. */
+  readonly run?: { readonly threadId: string; readonly runId: string } | undefined;
   /** True where the run has ended and nothing of it lies after the cursor. */
   readonly finished: boolean;
   /** True where a prelude stands in for a cursor that means nothing here any more. */
@@ -132,6 +134,7 @@ export async function attach(
     viewer: new Viewer(hubs, thread, path, onCaughtUp),
   });
   return {
+    run: runId === undefined ? undefined : run,
     finished: runId !== undefined && run?.end !== undefined && opening === undefined && afterSeq >= path.untilSeq,
     reset,
     get events() {

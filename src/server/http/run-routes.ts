@@ -146,10 +146,12 @@ const connect: Route = {
     "query-invalid",
   ],
   streams: true,
-  async answer({ heddle }, request): Promise<Answer> {
+  async answer(desk, request): Promise<Answer> {
     const { path, body, signal, header } = request;
-    const attachment = await heddle.connect(path["agent"] ?? "", body, { ...askedShow(request), signal });
-    return eventsAnswer(attachment, runForm(header("accept")));
+    const attachment = await desk.heddle.connect(path["agent"] ?? "", body, { ...askedShow(request), signal });
+    const { run } = attachment;
+    const place = run === undefined ? {} : { "content-location": runPath(desk, run) };
+    return eventsAnswer(attachment, runForm(header("accept")), place);
   },
 };
 
