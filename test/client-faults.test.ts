@@ -76,8 +76,8 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
     expect(states).not.toContain("ended");
   });
 
-  /** A run of which one word was said, then something happens, and then the rest is said. */
-  const interrupted = async (name: string, client: HeddleClient, fault: () => Promise<unknown>): Promise<void> => {
+  /** A run of which one word was said, then something happens, and then the rest is said: how often it was started. */
+  const interrupted = async (name: string, client: HeddleClient, fault: () => Promise<unknown>): Promise<number> => {
     const thread = client.thread(`${transport}-${name}`);
     const run = thread.run("stepped", "Count");
     const seen = eventsOf(run);
@@ -88,45 +88,48 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
     expect((await run.finished).status).toBe("finished");
     expect(lastText(thread)).toBe(SAID);
     await expectExact(thread, server.url, await seen);
-    expect(starts(thread.id)).toBe(1);
+    return starts(thread.id);
   };
 
   test("a server that cannot be reached for a while", async () => {
     const client = clientOf();
-    await interrupted("down", client, async () => {
+    const started = await interrupted("down", client, async () => {
       const { connections } = proxy;
       proxy.isDown = true;
       proxy.cut();
       await vi.waitUntil(() => proxy.connections > connections + 3, { timeout: 10_000 });
       proxy.isDown = false;
     });
+    expect(started).toBe(1);
   });
 
   test("a socket that is half open, and a machine that slept", async () => {
     const client = clientOf({ idleMs: 200 });
     const thread = client.thread(`${transport}-stuck`);
-    await interrupted("stuck", client, async () => {
+    const started = await interrupted("stuck", client, async () => {
       const { connections } = proxy;
       proxy.isStuck = true;
       await until(thread, () => thread.connection === "reconnecting");
       proxy.isStuck = false;
       await vi.waitUntil(() => proxy.connections > connections, { timeout: 10_000 });
     });
+    expect(started).toBe(1);
   });
 
   test("a proxy that ends what is silent, and what is old", async () => {
     proxy.limits = { idleMs: 30, ageMs: 120 };
     const client = clientOf();
-    await interrupted("limits", client, async () => {
+    const started = await interrupted("limits", client, async () => {
       const { connections } = proxy;
       await vi.waitUntil(() => proxy.connections > connections + 4, { timeout: 10_000 });
     });
+    expect(started).toBe(1);
   });
 
   test("a clock that jumps", async () => {
     const client = clientOf();
     const now = Date.now.bind(Date);
-    await interrupted("clock", client, async () => {
+    const started = await interrupted("clock", client, async () => {
       for (const jumpMs of [7 * 86_400_000, -7 * 86_400_000]) {
         vi.spyOn(Date, "now").mockImplementation(() => now() + jumpMs);
         const { connections } = proxy;
@@ -135,6 +138,7 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
       }
       vi.restoreAllMocks();
     });
+    expect(started).toBe(1);
   });
 
   test("who follows a thread comes back by themselves, and misses nothing", async () => {
@@ -165,13 +169,14 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
     const target = new EventTarget();
     vi.stubGlobal("addEventListener", target.addEventListener.bind(target));
     vi.stubGlobal("removeEventListener", target.removeEventListener.bind(target));
-    await interrupted("online", client, async () => {
+    const started = await interrupted("online", client, async () => {
       const thread = client.thread(`${transport}-online`);
       proxy.cut();
       await until(thread, () => thread.connection === "reconnecting");
       target.dispatchEvent(new Event("online"));
       await until(thread, () => thread.connection !== "reconnecting");
     });
+    expect(started).toBe(1);
     vi.unstubAllGlobals();
   });
 });

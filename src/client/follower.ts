@@ -296,7 +296,8 @@ export class Follower {
     }
     const { code } = asError(error);
     if (run !== undefined) return this.#drop(run, error);
-    if (code === "thread-unknown" && this.#runs.size === 0) this.#isAbsent = true;
+    // One that was never there may come; one that was, and is no more, is told.
+    if (code === "thread-unknown" && this.#runs.size === 0 && this.#parts.replica.isEmpty) this.#isAbsent = true;
     else if (code === "cursor-invalid" || code === "cursor-trimmed") this.#parts.replica.forget();
     else if (code === "run-unknown" && this.#head !== undefined) this.#elsewhere();
     else this.#giveUp(asError(error));

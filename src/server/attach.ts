@@ -110,8 +110,8 @@ export async function attach(
   guard?: Guard,
 ): Promise<Attachment> {
   const thread = await knownThread(store, key);
-  const { runId, head = thread.head, all = false, onGap = "reset" } = options;
-  const tip = runId ?? (all ? undefined : head);
+  const { runId, all = false, onGap = "reset" } = options;
+  const tip = runId ?? (all ? undefined : await newestOf(store, thread, options));
   const run = tip === undefined ? undefined : await knownRun(store, key, tip);
   const begin = beginning(thread, runId === undefined ? undefined : run, options);
   // The whole log has no prelude: its branches cannot be told as one.
@@ -142,6 +142,19 @@ export async function attach(
     },
     frames: (encoding, onCaughtUp) => framesOf(sight(onCaughtUp), encoding),
   };
+}
+
+/**
+ * The newest run of the branch that is meant. Who holds a branch up to a cursor knows it by the run that was its newest then:
+ * what continued it since is part of it, as it is for who was there all the time.
+ */
+async function newestOf(store: Store, thread: ThreadInfo, { head, after }: AttachOptions): Promise<string | undefined> {
+  if (head === undefined || head === thread.head || after === undefined) return head ?? thread.head;
+  let newest = head;
+  for (const { runId, parentRunId, kind } of await store.runs(thread)) {
+    if (parentRunId === newest && kind !== "spawn") newest = runId;
+  }
+  return newest;
 }
 
 /** Where to begin, or why that is not possible. Throws where the cursor is none. */
