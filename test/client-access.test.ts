@@ -29,13 +29,14 @@ afterEach(() => {
   for (const client of clients.splice(0)) client.close();
 });
 
+const admin = (): Promise<string> => tokenFor({ user: "alice" });
+
 describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
   const clientOf = (token: ConnectOptions["token"]): HeddleClient => {
     const client = connect(proxy.url, { transport, retry: { firstMs: 1, mostMs: 20 }, token });
     clients.push(client);
     return client;
   };
-  const admin = (): Promise<string> => tokenFor({ user: "alice" });
 
   test("a token that expires in the middle is renewed, and nothing is lost", async () => {
     let asked = 0;
@@ -71,7 +72,7 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
   });
 
   test("a token that is refused however often it is renewed ends it too", async () => {
-    const token = vi.fn(() => "nonsense");
+    const token = vi.fn<() => string>(() => "nonsense");
     await expect(clientOf(token).thread("t").restore()).rejects.toMatchObject({ code: "unauthenticated" });
     expect(token.mock.calls.length).toBeLessThan(10);
   });

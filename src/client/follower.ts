@@ -46,6 +46,7 @@ export class Follower {
   readonly #parts: FollowerParts;
   readonly #retry: Retry;
   readonly #runs = new Set<Run>();
+  readonly #closing = new AbortController();
   #holders = 0;
   #head: string | undefined;
   #starting: Run | undefined;
@@ -57,7 +58,6 @@ export class Follower {
   #isAbsent = false;
   #connection: ConnectionState = "idle";
   #error: HeddleError | undefined;
-  #isClosed = false;
 
   constructor(parts: FollowerParts) {
     this.#parts = parts;
@@ -119,6 +119,7 @@ export class Follower {
   /** Starts a run. One that leaves the branch takes the view along. */
   start(run: Run): void {
     const { leavesBranch } = run;
+    if (this.#closing.signal.aborted) return run.fail(closed());
     this.#runs.add(run);
     this.#isAbsent = false;
     this.#error = undefined;
@@ -137,15 +138,15 @@ export class Follower {
 
   /** Ends everything. */
   close(): void {
-    this.#isClosed = true;
+    this.#closing.abort();
     this.#source?.abort();
-    for (const run of this.#runs) run.fail(unreachable("the client was closed"));
+    for (const run of this.#runs) run.fail(closed());
     this.#runs.clear();
     this.#set("ended");
   }
 
   #isWanted(): boolean {
-    if (this.#isClosed) return false;
+    if (this.#closing.signal.aborted) return false;
     if (this.#starting !== undefined || this.#runs.size > 0) return true;
     return this.#holders > 0 && !this.#isAbsent && this.#error === undefined;
   }
@@ -158,7 +159,7 @@ export class Follower {
     this.#isPumping = true;
     while (this.#isWanted()) await this.#connect();
     this.#isPumping = false;
-    if (!this.#isClosed && this.#error === undefined) this.#set(this.#isAbsent ? "caught-up" : "idle");
+    if (!this.#closing.signal.aborted && this.#error === undefined) this.#set(this.#isAbsent ? "caught-up" : "idle");
   }
 
   /** One source, from its beginning to its end. Never rejects. */
@@ -223,7 +224,7 @@ export class Follower {
   /** Starts a run whose events come by the source that is there. Never rejects. */
   async #begin(run: Run): Promise<void> {
     const retry = this.#parts.retry();
-    const { signal } = new AbortController();
+    const { signal } = this.#closing;
     while (!run.isOver) {
       try {
         run.accepted(await this.#parts.transport.begin(this.#asked(run), signal));
@@ -323,6 +324,8 @@ export class Follower {
 }
 
 const isTip = ({ runId, loggedAs }: Run, { tip }: Replica): boolean => tip === runId || tip === loggedAs;
+
+const closed = (): HeddleError => unreachable("the client was closed");
 
 const asError = (error: unknown): HeddleError => (error instanceof HeddleError ? error : unreachable(error));
 

@@ -5,8 +5,8 @@
  *
  * Whoever executes keeps the claim; a page that goes away loses it after a few seconds, and the call is offered once more.
  */
-import { HeddleError } from "../protocol/index.ts";
 import type { Tool } from "../protocol/index.ts";
+import { pause } from "./retry.ts";
 import type { Thread, ToolResult } from "./thread.ts";
 
 /** A call that waits for a client. */
@@ -39,9 +39,11 @@ export class FrontendTools {
   readonly #tools = new Map<string, FrontendTool>();
   readonly #working = new Set<string>();
   readonly #holder: string;
+  readonly #closing: AbortSignal;
 
-  constructor(holder: string) {
+  constructor(holder: string, closing: AbortSignal) {
     this.#holder = holder;
+    this.#closing = closing;
   }
 
   /** Offers a tool; the function that it gives takes it back. */
@@ -69,7 +71,7 @@ export class FrontendTools {
   look(thread: Thread): void {
     const calls = thread.pendingToolCalls;
     // A thread goes on when all of its calls are answered: who cannot answer all of them leaves them alone.
-    if (calls.length === 0 || !calls.every(({ name }) => this.#tools.has(name))) return;
+    if (this.#closing.aborted || calls.length === 0 || !calls.every(({ name }) => this.#tools.has(name))) return;
     const key = `${thread.id} ${calls.map(({ toolCallId }) => toolCallId).join(" ")}`;
     if (this.#working.has(key)) return;
     this.#working.add(key);
@@ -80,13 +82,20 @@ export class FrontendTools {
   async #answer(thread: Thread, calls: readonly PendingToolCall[]): Promise<void> {
     const claim = (leaseMs: number): Promise<unknown> =>
       Promise.all(calls.map(({ toolCallId }) => thread.claim(toolCallId, this.#holder, leaseMs)));
-    try {
-      await claim(LEASE_MS);
-    } catch (error) {
-      if (isTaken(error)) this.#lookLater(thread);
-      return;
+    const closing = this.#closing;
+    for (let isOurs = false; !isOurs;) {
+      try {
+        await claim(LEASE_MS);
+        isOurs = true;
+      } catch (error) {
+        if (!PASSING.has(Object(error).code)) return;
+        await pause(LEASE_MS, closing);
+      }
+      if (closing.aborted) return;
     }
     const renewal = setInterval(() => void claim(LEASE_MS).catch(() => undefined), LEASE_MS / 3);
+    const stop = (): void => clearInterval(renewal);
+    closing.addEventListener("abort", stop);
     try {
       const results = await Promise.all(calls.map((call) => this.#execute(thread, call)));
       const run = await thread.answer({ results });
@@ -94,12 +103,9 @@ export class FrontendTools {
     } catch {
       // Not posted: the claim ends, and the calls wait as before.
     } finally {
-      clearInterval(renewal);
+      stop();
+      closing.removeEventListener("abort", stop);
     }
-  }
-
-  #lookLater(thread: Thread): void {
-    setTimeout(() => this.look(thread), LEASE_MS);
   }
 
   async #execute({ id: threadId }: Thread, call: PendingToolCall): Promise<ToolResult> {
@@ -116,4 +122,5 @@ export class FrontendTools {
   }
 }
 
-const isTaken = (error: unknown): boolean => error instanceof HeddleError && error.code === "tool-call-taken";
+/** Why a claim may be had later: somebody else has it, or nobody answered. */
+const PASSING: ReadonlySet<unknown> = new Set(["tool-call-taken", "server-unreachable"]);

@@ -7,7 +7,7 @@
  * whose run has not ended never ends well. What the server refuses is passed on as it is, and so is what is not a run.
  */
 import { HeddleError, SSE_MEDIA_TYPE } from "../protocol/index.ts";
-import { Http, errorOf, unreachable } from "./http.ts";
+import { Http, unreachable } from "./http.ts";
 import type { HttpOptions, HttpRequest } from "./http.ts";
 import { IdleWatch } from "./idle-watch.ts";
 import { Retry } from "./retry.ts";
@@ -28,19 +28,16 @@ export type RunFetch = (url: string, init?: RequestInit) => Promise<Response>;
 
 /** A `fetch` whose answers survive cuts, for runs of the server at an address. */
 export function resumableFetch(url: string, options: ResumableFetchOptions = {}): RunFetch {
-  const { fetch: send = fetch, retry = {} } = options;
+  const { fetch: send = (to, init) => fetch(to, init) } = options;
   return async (target, init = {}) => {
-    const { body, headers: _headers, signal: _signal, ...rest } = init;
+    const { body, headers, signal: _signal, ...rest } = init;
     // What a page says of its requests, credentials for one, holds for all of them.
     const http = new Http({ ...options, url, fetch: (to, more) => send(to, { ...rest, ...more }) });
-    const stream = new RunStream(http, new Retry(retry, http.renewsToken), options, target, init);
-    const line = await stream.open();
-    const { status, headers } = line.response;
-    const place = headers.get("content-location");
-    const isRun = place !== null && headers.get("content-type")?.startsWith(SSE_MEDIA_TYPE) === true;
-    if (isRun && typeof body === "string") return new Response(stream.follow(line, place, body), { status, headers });
-    line.watch.end();
-    return line.response;
+    if (typeof body !== "string" || !target.startsWith(http.url)) return send(target, init);
+    const [path = "", query] = target.slice(http.url.length).split("?");
+    const asked = Object.fromEntries(new URLSearchParams(query));
+    const post = { method: "POST", body, headers: Object.fromEntries(new Headers(headers)) } as const;
+    return new RunStream(http, options, init.signal, path, { ...post, query: asked }).response();
   };
 }
 
@@ -58,39 +55,43 @@ class RunStream {
   readonly #http: Http;
   readonly #retry: Retry;
   readonly #options: ResumableFetchOptions;
-  readonly #target: string;
-  readonly #init: RequestInit;
+  readonly #path: string;
+  readonly #post: HttpRequest & { readonly body: string };
   readonly #left = new AbortController();
   readonly #signal: AbortSignal;
-  /** How the rest of the log is asked for, without the cursor. */
-  #rest: readonly [path: string, query: NonNullable<HttpRequest["query"]>] = ["", {}];
+  #place: string | null = null;
   #after: string | undefined;
   #isOver = false;
   #gainedAtMs = performance.now();
 
-  constructor(http: Http, retry: Retry, options: ResumableFetchOptions, target: string, init: RequestInit) {
+  constructor(
+    http: Http,
+    options: ResumableFetchOptions,
+    signal: AbortSignal | null | undefined,
+    path: string,
+    post: HttpRequest & { readonly body: string },
+  ) {
     this.#http = http;
-    this.#retry = retry;
+    this.#retry = new Retry(options.retry ?? {}, http.renewsToken);
     this.#options = options;
-    this.#target = target;
-    this.#init = init;
-    const { signal } = this.#left;
-    this.#signal = init.signal ? AbortSignal.any([init.signal, signal]) : signal;
+    this.#path = path;
+    this.#post = post;
+    const left = this.#left.signal;
+    this.#signal = signal ? AbortSignal.any([signal, left]) : left;
   }
 
-  /** The stream that begins with a connection to the run at a place, for whoever posted this. */
-  follow(line: Line, place: string, posted: string): ReadableStream<Uint8Array> {
-    const { runId, protocolVersion: protocol = UNDECLARED } = JSON.parse(posted);
-    const [thread, , run = ""] = place.split("/").slice(-3);
-    // What the post asked for in its query is asked for again; what means nothing to a log is ignored there.
-    const asked = Object.fromEntries(new URLSearchParams(this.#target.split("?")[1]));
-    // Who connects sees the run under its own id.
-    const as = /\/connect(?:\?|$)/.test(this.#target) ? undefined : runId;
-    const query = { protocol, ...asked, run: decodeURIComponent(run), as, on_gap: "error" };
-    this.#rest = [`/threads/${thread}/events`, query];
+  /** The answer, once its head is there. */
+  async response(): Promise<Response> {
+    const line = await this.#open();
+    const { status, headers } = line.response;
+    this.#place = headers.get("content-location");
+    if (this.#place === null || headers.get("content-type")?.startsWith(SSE_MEDIA_TYPE) !== true) {
+      line.watch.end();
+      return line.response;
+    }
     const frames = this.#frames(line);
     const utf8 = new TextEncoder();
-    return new ReadableStream({
+    const body = new ReadableStream<Uint8Array>({
       pull: async (controller) => {
         const { done, value } = await frames.next();
         if (done === true) controller.close();
@@ -98,6 +99,7 @@ class RunStream {
       },
       cancel: () => this.#left.abort(),
     });
+    return new Response(body, { status, headers });
   }
 
   async *#frames(first: Line): AsyncGenerator<string, void, undefined> {
@@ -109,7 +111,7 @@ class RunStream {
         failure = error;
       }
       if (this.#isOver) return;
-      line = await this.open(unreachable(failure));
+      line = await this.#open(unreachable(failure));
     }
   }
 
@@ -150,7 +152,7 @@ class RunStream {
   }
 
   /** Opens a connection, after another that failed, and again until there is one. */
-  async open(failure?: HeddleError): Promise<Line> {
+  async #open(failure?: HeddleError): Promise<Line> {
     const { idleMs = 25_000, giveUpMs = 120_000 } = this.#options;
     if (failure !== undefined) {
       if (!this.#retry.helps(failure) || performance.now() - this.#gainedAtMs > giveUpMs) throw failure;
@@ -163,28 +165,27 @@ class RunStream {
     } catch (error) {
       watch.end();
       this.#signal.throwIfAborted();
-      return this.open(error instanceof HeddleError ? error : unreachable(error));
+      return this.#open(error instanceof HeddleError ? error : unreachable(error));
     }
   }
 
   /** Posts until there is a cursor; then asks for what is behind it. */
-  async #request(signal: AbortSignal, isAgain: boolean): Promise<Response> {
-    const token = await this.#http.token();
-    const given = new Headers(this.#init.headers);
-    if (token !== undefined) given.set("authorization", `Bearer ${token}`);
-    const headers = Object.fromEntries(given);
-    const [path, query] = this.#rest;
+  #request(signal: AbortSignal, isAgain: boolean): Promise<Response> {
+    const { body, headers, query } = this.#post;
     const after = this.#after;
-    if (after !== undefined) {
-      const asked = { ...headers, accept: SSE_MEDIA_TYPE };
-      return this.#http.send(path, { query: { ...query, after }, headers: asked, signal });
+    if (after === undefined) {
+      const again = isAgain ? { query: { ...query, replay: true } } : { throwsFrom: 502 };
+      return this.#http.send(this.#path, { ...this.#post, ...again, signal });
     }
-    const mark = this.#target.includes("?") ? "&" : "?";
-    const target = isAgain ? `${this.#target}${mark}replay=true` : this.#target;
-    const response = await (this.#options.fetch ?? fetch)(target, { ...this.#init, headers, signal });
-    // Whoever stands before a server that is away for a while answers 502 to 504.
-    if (response.status > (isAgain ? 399 : 501)) throw await errorOf(response);
-    return response;
+    const { runId, protocolVersion: protocol = UNDECLARED } = JSON.parse(body);
+    const [thread, , run = ""] = (this.#place ?? "").split("/").slice(-3);
+    // Who connects sees the run under its own id.
+    const as = this.#path.endsWith("/connect") ? undefined : runId;
+    return this.#http.send(`/threads/${thread}/events`, {
+      query: { protocol, ...query, run: decodeURIComponent(run), as, after, on_gap: "error" },
+      headers: { ...headers, accept: SSE_MEDIA_TYPE },
+      signal,
+    });
   }
 }
 

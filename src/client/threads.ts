@@ -31,10 +31,12 @@ type Told =
 export class Threads {
   readonly #http: Http;
   readonly #retry: () => Retry;
+  readonly #closing: AbortSignal;
 
-  constructor(http: Http, retry: () => Retry) {
+  constructor(http: Http, retry: () => Retry, closing: AbortSignal) {
     this.#http = http;
     this.#retry = retry;
+    this.#closing = closing;
   }
 
   /** A page of them, the most recently changed first. */
@@ -49,7 +51,7 @@ export class Threads {
       threads: undefined,
       close: () => gone.abort(),
     };
-    void this.#follow(query, gone.signal, (told) => {
+    void this.#follow(query, AbortSignal.any([gone.signal, this.#closing]), (told) => {
       live.threads = changed(live.threads ?? [], told);
       onChange();
     });
