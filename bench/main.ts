@@ -5,6 +5,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { agentRows } from "./agent.ts";
+import { clientRows } from "./client.ts";
 import { FULL, QUICK, isMeasured, reaches } from "./compare.ts";
 import type { Effort, Row } from "./compare.ts";
 import { draw } from "./draw.ts";
@@ -17,6 +18,7 @@ import { streamRows } from "./stream.ts";
 
 const SUITES: Readonly<Record<string, (effort: Effort) => readonly Row[] | Promise<readonly Row[]>>> = {
   agent: agentRows,
+  client: clientRows,
   history: historyRows,
   protocol: protocolRows,
   scale: scaleRows,
