@@ -245,13 +245,13 @@ export class Follower {
         const { events, isStale } = this.#parts.replica.take(frame);
         if (events.length > 0) this.#taken(events);
         if (isStale) return this.anew();
+        if (performance.now() - sinceMs < SLICE_MS) continue;
+        await nextTask();
+        if (signal.aborted) return;
+        sinceMs = performance.now();
       }
       if (caughtUp) this.#set("caught-up");
       if (run?.isOver === true) return;
-      if (performance.now() - sinceMs > SLICE_MS) {
-        await nextTask();
-        sinceMs = performance.now();
-      }
     }
   }
 

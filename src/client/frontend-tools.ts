@@ -80,12 +80,12 @@ export class FrontendTools {
 
   /** Never rejects: what fails for good is told as the result, and what somebody else does is theirs. */
   async #answer(thread: Thread, calls: readonly PendingToolCall[]): Promise<void> {
-    const claim = (leaseMs: number): Promise<unknown> =>
-      Promise.all(calls.map(({ toolCallId }) => thread.claim(toolCallId, this.#holder, leaseMs)));
+    const claim = (): Promise<unknown> =>
+      Promise.all(calls.map(({ toolCallId }) => thread.claim(toolCallId, this.#holder, LEASE_MS)));
     const closing = this.#closing;
     for (let isOurs = false; !isOurs;) {
       try {
-        await claim(LEASE_MS);
+        await claim();
         isOurs = true;
       } catch (error) {
         if (!PASSING.has(Object(error).code)) return;
@@ -93,7 +93,7 @@ export class FrontendTools {
       }
       if (closing.aborted) return;
     }
-    const renewal = setInterval(() => void claim(LEASE_MS).catch(() => undefined), LEASE_MS / 3);
+    const renewal = setInterval(() => void claim().catch(() => undefined), LEASE_MS / 3);
     const stop = (): void => clearInterval(renewal);
     closing.addEventListener("abort", stop);
     try {

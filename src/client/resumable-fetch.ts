@@ -83,7 +83,7 @@ class RunStream {
   /** The answer, once its head is there. */
   async response(): Promise<Response> {
     const line = await this.#open();
-    const { status, headers } = line.response;
+    const { headers } = line.response;
     this.#place = headers.get("content-location");
     if (this.#place === null || headers.get("content-type")?.startsWith(SSE_MEDIA_TYPE) !== true) {
       line.watch.end();
@@ -99,7 +99,7 @@ class RunStream {
       },
       cancel: () => this.#left.abort(),
     });
-    return new Response(body, { status, headers });
+    return new Response(body, line.response);
   }
 
   async *#frames(first: Line): AsyncGenerator<string, void, undefined> {
@@ -161,7 +161,7 @@ class RunStream {
     this.#signal.throwIfAborted();
     const watch = new IdleWatch(idleMs, this.#signal);
     try {
-      return { response: await this.#request(watch.signal, failure !== undefined), watch };
+      return { watch, response: await this.#request(watch.signal, failure !== undefined) };
     } catch (error) {
       watch.end();
       this.#signal.throwIfAborted();

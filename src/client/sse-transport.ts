@@ -10,6 +10,9 @@ import type { Arrival, FollowRequest, StartRequest, Started, Transport } from ".
 
 const CAUGHT_UP = "caught-up";
 
+/** So much is decoded at a time. */
+const PIECE_BYTES = 50_000;
+
 interface Stream {
   readonly arrivals: AsyncIterable<Arrival>;
   readonly place: string | undefined;
@@ -78,9 +81,12 @@ async function* arrivals({ body }: Response, watch: IdleWatch): AsyncGenerator<A
       const read = await reader?.read();
       if (read?.value === undefined) break;
       watch.heard();
-      const arrival = { frames: decoder.push(read.value), caughtUp };
-      caughtUp = false;
-      if (arrival.frames.length > 0 || arrival.caughtUp) yield arrival;
+      // What comes in one piece may be long: whoever takes it in gets a turn in between.
+      for (let at = 0; at < read.value.length; at += PIECE_BYTES) {
+        const arrival = { frames: decoder.push(read.value.subarray(at, at + PIECE_BYTES)), caughtUp };
+        caughtUp = false;
+        if (arrival.frames.length > 0 || arrival.caughtUp) yield arrival;
+      }
     }
     const frames = decoder.end();
     if (frames.length > 0) yield { frames, caughtUp };
