@@ -48,7 +48,9 @@ export async function openingBefore(
   held: readonly string[] = [],
 ): Promise<Opening | undefined> {
   const { seq, state } = await foldBranch(store, run, run.firstSeq);
-  const ids = view(state.reduce).messages.filter(isPosted).map(({ id }) => id);
+  const ids = view(state.reduce)
+    .messages.filter(isPosted)
+    .map(({ id }) => id);
   const isHeld = ids.length === held.length && ids.every((id, index) => id === held[index]);
   if (isHeld && state.reduce.document === undefined) return undefined;
   return { runId: run.runId, run, seq, ...toldOnce(inOrder(asTold(prelude(state)), held)) };
