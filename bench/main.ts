@@ -5,6 +5,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { agentRows } from "./agent.ts";
+import { clientRows } from "./client.ts";
 import { FULL, QUICK, isMeasured, reaches } from "./compare.ts";
 import type { Effort, Row } from "./compare.ts";
 import { draw } from "./draw.ts";
@@ -18,6 +19,7 @@ import { websocketRows } from "./websocket.ts";
 
 const SUITES: Readonly<Record<string, (effort: Effort) => readonly Row[] | Promise<readonly Row[]>>> = {
   agent: agentRows,
+  client: clientRows,
   history: historyRows,
   protocol: protocolRows,
   scale: scaleRows,

@@ -17,51 +17,54 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-test.each(["sse", "websocket"] as const)("WS-RUN-1, HTTP-RUN-12: a run is started, followed and restored by %s", async (transport) => {
-  const client = connect(server.url, { transport });
-  const thread = client.thread(`t-${transport}`);
-  const types: string[] = [];
-  const run = thread.run("talker", "Hello");
-  for await (const event of run) types.push(event.type);
-  expect(types).toEqual([
-    "RUN_STARTED",
-    "TEXT_MESSAGE_START",
-    "TEXT_MESSAGE_CONTENT",
-    "TEXT_MESSAGE_END",
-    "RUN_FINISHED",
-  ]);
-  expect((await run.finished).status).toBe("finished");
-  expect(thread.messages.map(({ content }) => content)).toEqual(["Hello", "You said: Hello"]);
-  const other = connect(server.url, { transport });
-  const restored = other.thread(thread.id);
-  await restored.restore();
-  expect(restored.messages).toEqual(thread.messages);
-  const release = restored.attach();
-  const second = thread.run("talker", "Again");
-  expect((await second.finished).status).toBe("finished");
-  const third = restored.run("talker", "From the other side");
-  expect((await third.finished).status).toBe("finished");
-  expect(restored.messages.map(({ content }) => content)).toEqual([
-    "Hello",
-    "You said: Hello",
-    "Again",
-    "You said: Again",
-    "From the other side",
-    "You said: From the other side",
-  ]);
-  const edited = restored.edit("talker", restored.messages[2]?.id ?? "", "Otherwise");
-  expect((await edited.finished).status).toBe("finished");
-  expect(restored.messages.map(({ content }) => content)).toEqual([
-    "Hello",
-    "You said: Hello",
-    "Otherwise",
-    "You said: Otherwise",
-  ]);
-  expect((await restored.branches()).heads).toHaveLength(2);
-  await restored.switchTo(third.runId);
-  await restored.restore();
-  expect(restored.messages).toHaveLength(6);
-  release();
-  client.close();
-  other.close();
-});
+test.each(["sse", "websocket"] as const)(
+  "WS-RUN-1, HTTP-RUN-12: a run is started, followed and restored by %s",
+  async (transport) => {
+    const client = connect(server.url, { transport });
+    const thread = client.thread(`t-${transport}`);
+    const types: string[] = [];
+    const run = thread.run("talker", "Hello");
+    for await (const event of run) types.push(event.type);
+    expect(types).toEqual([
+      "RUN_STARTED",
+      "TEXT_MESSAGE_START",
+      "TEXT_MESSAGE_CONTENT",
+      "TEXT_MESSAGE_END",
+      "RUN_FINISHED",
+    ]);
+    expect((await run.finished).status).toBe("finished");
+    expect(thread.messages.map(({ content }) => content)).toEqual(["Hello", "You said: Hello"]);
+    const other = connect(server.url, { transport });
+    const restored = other.thread(thread.id);
+    await restored.restore();
+    expect(restored.messages).toEqual(thread.messages);
+    const release = restored.attach();
+    const second = thread.run("talker", "Again");
+    expect((await second.finished).status).toBe("finished");
+    const third = restored.run("talker", "From the other side");
+    expect((await third.finished).status).toBe("finished");
+    expect(restored.messages.map(({ content }) => content)).toEqual([
+      "Hello",
+      "You said: Hello",
+      "Again",
+      "You said: Again",
+      "From the other side",
+      "You said: From the other side",
+    ]);
+    const edited = restored.edit("talker", restored.messages[2]?.id ?? "", "Otherwise");
+    expect((await edited.finished).status).toBe("finished");
+    expect(restored.messages.map(({ content }) => content)).toEqual([
+      "Hello",
+      "You said: Hello",
+      "Otherwise",
+      "You said: Otherwise",
+    ]);
+    expect((await restored.branches()).heads).toHaveLength(2);
+    await restored.switchTo(third.runId);
+    await restored.restore();
+    expect(restored.messages).toHaveLength(6);
+    release();
+    client.close();
+    other.close();
+  },
+);

@@ -28,8 +28,8 @@ beforeAll(() => {
   }[];
   mkdirSync(installed, { recursive: true });
   run("tar", ["-xzf", join(project, packed?.filename ?? ""), "-C", installed, "--strip-components=1"]);
-  // Its own dependencies, and the one peer without which an entry has no use, resolve beside it; nothing else does.
-  for (const name of [...Object.keys(manifest.dependencies), "react", "@types/react", "@types/node"]) {
+  // Its own dependencies, and the peers without which an entry has no use, resolve beside it; nothing else does.
+  for (const name of [...Object.keys(manifest.dependencies), "react", "@types/react", "@types/node", "@ag-ui/client"]) {
     const link = join(project, "node_modules", name);
     mkdirSync(join(link, ".."), { recursive: true });
     symlinkSync(resolve("node_modules", name), link);

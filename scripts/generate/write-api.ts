@@ -97,7 +97,7 @@ function collect(source: string, only: ReadonlyMap<string, string> | undefined, 
   const text = readFileSync(source, "utf8");
   const folder = dirname(source);
   for (const [, from = ""] of text.matchAll(/^export (?:type )?\* from "(\.[^"]+)";/gm)) {
-    collect(join(folder, from.replace(/\.ts$/, ".d.ts")), only, found);
+    collect(join(folder, from.replace(/\.tsx?$/, ".d.ts")), only, found);
   }
   for (const [, names = "", from = ""] of text.matchAll(/^export (?:type )?\{([^}]*)\} from "(\.[^"]+)";/gm)) {
     const wanted = new Map(
@@ -109,7 +109,7 @@ function collect(source: string, only: ReadonlyMap<string, string> | undefined, 
         return name === "" || (only !== undefined && !only.has(alias)) ? [] : [[name, only?.get(alias) ?? alias]];
       }),
     );
-    if (wanted.size > 0) collect(join(folder, from.replace(/\.ts$/, ".d.ts")), wanted, found);
+    if (wanted.size > 0) collect(join(folder, from.replace(/\.tsx?$/, ".d.ts")), wanted, found);
   }
   for (const match of text.matchAll(
     /(?:^\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)?^export (?:declare )?(?:async )?(function\*?|class|const|interface|type) (\w+)/gm,

@@ -52,7 +52,8 @@ export function connect(url: string, options: ConnectOptions = {}): HeddleClient
   const retry = (): Retry => new Retry(waits, http.renewsToken);
   const sse = new SseTransport(http, idleMs);
   const transport: Transport = kind === "sse" ? sse : new WsTransport(http, idleMs, sse);
-  const tools = new FrontendTools(holder);
+  const closing = new AbortController();
+  const tools = new FrontendTools(holder, closing.signal);
   const open = new Map<string, Thread>();
   return {
     thread(threadId) {
@@ -60,10 +61,11 @@ export function connect(url: string, options: ConnectOptions = {}): HeddleClient
       if (thread === undefined) {
         thread = new Thread({ threadId, http, transport, retry, tools });
         open.set(threadId, thread);
+        if (closing.signal.aborted) thread.close();
       }
       return thread;
     },
-    threads: new Threads(http, retry),
+    threads: new Threads(http, retry, closing.signal),
     agents: async () => (await http.json<{ readonly agents: readonly AgentInfo[] }>("/agents")).agents,
     tool: (tool) => {
       const remove = tools.add(tool);
@@ -71,6 +73,7 @@ export function connect(url: string, options: ConnectOptions = {}): HeddleClient
       return remove;
     },
     close() {
+      closing.abort();
       for (const thread of open.values()) thread.close();
       transport.close();
     },

@@ -46,6 +46,7 @@ export class Follower {
   readonly #parts: FollowerParts;
   readonly #retry: Retry;
   readonly #runs = new Set<FollowedRun>();
+  readonly #closing = new AbortController();
   #holders = 0;
   #head: string | undefined;
   #starting: FollowedRun | undefined;
@@ -57,7 +58,6 @@ export class Follower {
   #isAbsent = false;
   #connection: ConnectionState = "idle";
   #error: HeddleError | undefined;
-  #isClosed = false;
 
   constructor(parts: FollowerParts) {
     this.#parts = parts;
@@ -119,6 +119,7 @@ export class Follower {
   /** Starts a run. One that leaves the branch takes the view along. */
   start(run: FollowedRun): void {
     const { leavesBranch } = run;
+    if (this.#closing.signal.aborted) return run.fail(closed());
     this.#runs.add(run);
     this.#isAbsent = false;
     this.#error = undefined;
@@ -137,15 +138,15 @@ export class Follower {
 
   /** Ends everything. */
   close(): void {
-    this.#isClosed = true;
+    this.#closing.abort();
     this.#source?.abort();
-    for (const run of this.#runs) run.fail(unreachable("the client was closed"));
+    for (const run of this.#runs) run.fail(closed());
     this.#runs.clear();
     this.#set("ended");
   }
 
   #isWanted(): boolean {
-    if (this.#isClosed) return false;
+    if (this.#closing.signal.aborted) return false;
     if (this.#starting !== undefined || this.#runs.size > 0) return true;
     return this.#holders > 0 && !this.#isAbsent && this.#error === undefined;
   }
@@ -158,7 +159,7 @@ export class Follower {
     this.#isPumping = true;
     while (this.#isWanted()) await this.#connect();
     this.#isPumping = false;
-    if (!this.#isClosed && this.#error === undefined) this.#set(this.#isAbsent ? "caught-up" : "idle");
+    if (!this.#closing.signal.aborted && this.#error === undefined) this.#set(this.#isAbsent ? "caught-up" : "idle");
   }
 
   /** One source, from its beginning to its end. Never rejects. */
@@ -223,7 +224,7 @@ export class Follower {
   /** Starts a run whose events come by the source that is there. Never rejects. */
   async #begin(run: FollowedRun): Promise<void> {
     const retry = this.#parts.retry();
-    const { signal } = new AbortController();
+    const { signal } = this.#closing;
     while (!run.isOver) {
       try {
         run.accepted(await this.#parts.transport.begin(this.#asked(run), signal));
@@ -248,13 +249,13 @@ export class Follower {
         const { events, isStale } = this.#parts.replica.take(frame);
         if (events.length > 0) this.#taken(events);
         if (isStale) return this.anew();
+        if (performance.now() - sinceMs < SLICE_MS) continue;
+        await nextTask();
+        if (signal.aborted) return;
+        sinceMs = performance.now();
       }
       if (caughtUp) this.#set("caught-up");
       if (run?.isOver === true) return;
-      if (performance.now() - sinceMs > SLICE_MS) {
-        await nextTask();
-        sinceMs = performance.now();
-      }
     }
   }
 
@@ -300,7 +301,8 @@ export class Follower {
     }
     const { code } = asError(error);
     if (run !== undefined) return this.#drop(run, error);
-    if (code === "thread-unknown" && this.#runs.size === 0) this.#isAbsent = true;
+    // One that was never there may come; one that was, and is no more, is told.
+    if (code === "thread-unknown" && this.#runs.size === 0 && this.#parts.replica.isEmpty) this.#isAbsent = true;
     else if (code === "cursor-invalid" || code === "cursor-trimmed") this.#parts.replica.forget();
     else if (code === "run-unknown" && this.#head !== undefined) this.#elsewhere();
     else this.#giveUp(asError(error));
@@ -326,6 +328,8 @@ export class Follower {
 }
 
 const isTip = ({ runId, loggedAs }: FollowedRun, { tip }: Replica): boolean => tip === runId || tip === loggedAs;
+
+const closed = (): HeddleError => unreachable("the client was closed");
 
 const asError = (error: unknown): HeddleError => (error instanceof HeddleError ? error : unreachable(error));
 

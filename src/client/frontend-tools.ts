@@ -5,8 +5,8 @@
  *
  * Whoever executes keeps the claim; a page that goes away loses it after a few seconds, and the call is offered once more.
  */
-import { HeddleError } from "../protocol/index.ts";
 import type { Tool } from "../protocol/index.ts";
+import { pause } from "./retry.ts";
 import type { Thread, ToolResult } from "./thread.ts";
 
 /** A call that waits for a client. */
@@ -39,9 +39,11 @@ export class FrontendTools {
   readonly #tools = new Map<string, FrontendTool>();
   readonly #working = new Set<string>();
   readonly #holder: string;
+  readonly #closing: AbortSignal;
 
-  constructor(holder: string) {
+  constructor(holder: string, closing: AbortSignal) {
     this.#holder = holder;
+    this.#closing = closing;
   }
 
   /** Offers a tool; the function that it gives takes it back. */
@@ -68,7 +70,7 @@ export class FrontendTools {
   /** Looks whether a thread waits for a tool that is here. */
   look(thread: Thread): void {
     const calls = thread.pendingToolCalls;
-    if (calls.length === 0 || !this.#hasAll(calls)) return;
+    if (this.#closing.aborted || calls.length === 0 || !this.#hasAll(calls)) return;
     const key = `${thread.id} ${calls.map(({ toolCallId }) => toolCallId).join(" ")}`;
     if (this.#working.has(key)) return;
     this.#working.add(key);
@@ -84,15 +86,22 @@ export class FrontendTools {
   async #answer(thread: Thread, calls: readonly PendingToolCall[]): Promise<void> {
     const claim = (leaseMs: number): Promise<unknown> =>
       Promise.all(calls.map(({ toolCallId }) => thread.claim(toolCallId, this.#holder, leaseMs)));
-    try {
-      await claim(LEASE_MS);
-      // Meanwhile a tool may have been taken back.
-      if (!this.#hasAll(calls)) return void (await claim(0));
-    } catch (error) {
-      if (isTaken(error)) this.#lookLater(thread);
-      return;
+    const closing = this.#closing;
+    for (let isOurs = false; !isOurs;) {
+      try {
+        await claim(LEASE_MS);
+        isOurs = true;
+        // Meanwhile a tool may have been taken back.
+        if (!this.#hasAll(calls)) return void (await claim(0));
+      } catch (error) {
+        if (!PASSING.has(Object(error).code)) return;
+        await pause(LEASE_MS, closing);
+      }
+      if (closing.aborted) return;
     }
     const renewal = setInterval(() => void claim(LEASE_MS).catch(() => undefined), LEASE_MS / 3);
+    const stop = (): void => clearInterval(renewal);
+    closing.addEventListener("abort", stop);
     try {
       const results = await Promise.all(calls.map((call) => this.#execute(thread, call)));
       const run = await thread.answer({ results });
@@ -100,12 +109,9 @@ export class FrontendTools {
     } catch {
       // Not posted: the claim ends, and the calls wait as before.
     } finally {
-      clearInterval(renewal);
+      stop();
+      closing.removeEventListener("abort", stop);
     }
-  }
-
-  #lookLater(thread: Thread): void {
-    setTimeout(() => this.look(thread), LEASE_MS);
   }
 
   async #execute({ id: threadId }: Thread, call: PendingToolCall): Promise<ToolResult> {
@@ -122,4 +128,5 @@ export class FrontendTools {
   }
 }
 
-const isTaken = (error: unknown): boolean => error instanceof HeddleError && error.code === "tool-call-taken";
+/** Why a claim may be had later: somebody else has it, or nobody answered. */
+const PASSING: ReadonlySet<unknown> = new Set(["tool-call-taken", "server-unreachable"]);

@@ -32,6 +32,8 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Ends the request. */
   readonly signal?: AbortSignal | undefined;
+  /** Answers of this status and above are thrown. Default 400. */
+  readonly throwsFrom?: number;
 }
 
 /** Makes requests. */
@@ -57,7 +59,7 @@ export class Http {
 
   /** Makes a request, and gives the answer once its head is there. Throws the server's error, or `server-unreachable`. */
   async send(path: string, request: HttpRequest = {}): Promise<Response> {
-    const { method = "GET", body, headers = {}, signal } = request;
+    const { method = "GET", body, headers = {}, signal, throwsFrom = 400 } = request;
     const token = await this.token();
     const init: RequestInit = {
       method,
@@ -66,8 +68,8 @@ export class Http {
         ...(body !== undefined && {
           "content-type": typeof body === "string" ? "application/x-ndjson" : "application/json",
         }),
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
         ...headers,
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
       },
       ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
       ...(signal !== undefined && { signal }),
@@ -79,7 +81,7 @@ export class Http {
       signal?.throwIfAborted();
       throw unreachable(error);
     }
-    if (response.status >= 400) throw await errorOf(response);
+    if (response.status >= throwsFrom) throw await errorOf(response);
     return response;
   }
 

@@ -6,6 +6,8 @@ export type { ConnectionState } from "./follower.ts";
 export type { FrontendTool, PendingToolCall } from "./frontend-tools.ts";
 export type { Token } from "./http.ts";
 export type { LogOptions, LoggedEvent } from "./read-log.ts";
+export { resumableFetch } from "./resumable-fetch.ts";
+export type { ResumableFetchOptions, RunFetch } from "./resumable-fetch.ts";
 export type { RetryOptions } from "./retry.ts";
 export type { Run } from "./run.ts";
 export { Thread } from "./thread.ts";

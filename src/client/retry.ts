@@ -72,7 +72,7 @@ function askedMs(error: unknown): number {
 const isOffline = (): boolean => typeof navigator === "object" && navigator.onLine === false;
 
 /** Waits; the network's return, or the page's, ends it early. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const wakes = typeof addEventListener === "function" ? ["online", "pageshow"] : [];
     const done = (): void => {

@@ -95,7 +95,7 @@ export class FollowedRun implements Run {
 
   /** Its events, each once, ending behind the terminal one. Throws where the run could not be started. */
   [Symbol.asyncIterator](): AsyncIterator<Event, undefined> {
-    if (this.#hasBegun || this.#isOver) return withoutResult(this.#parts.events()[Symbol.asyncIterator]());
+    if (this.#hasBegun || this.#isOver) return this.#parts.events()[Symbol.asyncIterator]();
     const reader = new Reader(() => this.#readers.delete(reader));
     this.#readers.add(reader);
     return reader;
@@ -120,19 +120,6 @@ export class FollowedRun implements Run {
     this.#settle.reject(error);
     for (const reader of this.#readers) reader.end(error);
   }
-}
-
-function withoutResult(events: AsyncIterator<Event>): AsyncIterator<Event, undefined> {
-  return {
-    next: async () => {
-      const { done, value } = await events.next();
-      return done === true ? { done, value: undefined } : { done: false, value };
-    },
-    return: async () => {
-      await events.return?.();
-      return { done: true, value: undefined };
-    },
-  };
 }
 
 /** Events for one who reads them in order. */

@@ -5,9 +5,13 @@
 import { SSE_MEDIA_TYPE, createSseDecoder } from "../protocol/index.ts";
 import { unreachable } from "./http.ts";
 import type { Http, HttpRequest } from "./http.ts";
+import { IdleWatch } from "./idle-watch.ts";
 import type { Arrival, FollowRequest, StartRequest, Started, Transport } from "./transport.ts";
 
 const CAUGHT_UP = "caught-up";
+
+/** So much is decoded at a time. */
+const PIECE_BYTES = 50_000;
 
 interface Stream {
   readonly arrivals: AsyncIterable<Arrival>;
@@ -50,15 +54,12 @@ export class SseTransport implements Transport {
   close(): void {}
 
   async #stream(path: string, request: HttpRequest): Promise<Stream> {
-    const idle = new AbortController();
-    const { signal = idle.signal } = request;
-    const watch = new Watch(this.#idleMs, () => idle.abort(unreachable("nothing came for too long")));
+    const watch = new IdleWatch(this.#idleMs, request.signal);
     try {
-      const either = { ...request, signal: AbortSignal.any([signal, idle.signal]) };
-      const response = await this.#http.send(path, { ...either, headers: { accept: SSE_MEDIA_TYPE } });
-      const stopped = (): unknown => (idle.signal.aborted ? idle.signal.reason : undefined);
+      const { signal } = watch;
+      const response = await this.#http.send(path, { ...request, signal, headers: { accept: SSE_MEDIA_TYPE } });
       const place = response.headers.get("content-location") ?? undefined;
-      return { arrivals: arrivals(response, watch, stopped, signal), place };
+      return { arrivals: arrivals(response, watch), place };
     } catch (error) {
       watch.end();
       throw error;
@@ -71,34 +72,7 @@ function posted({ agent, input, parent, onBusy, after }: StartRequest, signal: A
   return [`/agents/${encodeURIComponent(agent)}`, { method: "POST", body: input, query, signal }];
 }
 
-/** Calls when nothing was heard for so long. */
-class Watch {
-  readonly #idleMs: number;
-  readonly #onIdle: () => void;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(idleMs: number, onIdle: () => void) {
-    this.#idleMs = idleMs;
-    this.#onIdle = onIdle;
-    this.heard();
-  }
-
-  heard(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(this.#onIdle, this.#idleMs);
-  }
-
-  end(): void {
-    clearTimeout(this.#timer);
-  }
-}
-
-async function* arrivals(
-  { body }: Response,
-  watch: Watch,
-  stopped: () => unknown,
-  signal: AbortSignal,
-): AsyncGenerator<Arrival, void, undefined> {
+async function* arrivals({ body }: Response, watch: IdleWatch): AsyncGenerator<Arrival, void, undefined> {
   let caughtUp = false;
   const decoder = createSseDecoder({}, (comment) => (caughtUp ||= comment.trim() === CAUGHT_UP));
   const reader = body?.getReader();
@@ -107,15 +81,18 @@ async function* arrivals(
       const read = await reader?.read();
       if (read?.value === undefined) break;
       watch.heard();
-      const arrival = { frames: decoder.push(read.value), caughtUp };
-      caughtUp = false;
-      if (arrival.frames.length > 0 || arrival.caughtUp) yield arrival;
+      // What comes in one piece may be long: whoever takes it in gets a turn in between.
+      for (let at = 0; at < read.value.length; at += PIECE_BYTES) {
+        const arrival = { frames: decoder.push(read.value.subarray(at, at + PIECE_BYTES)), caughtUp };
+        caughtUp = false;
+        if (arrival.frames.length > 0 || arrival.caughtUp) yield arrival;
+      }
     }
     const frames = decoder.end();
     if (frames.length > 0) yield { frames, caughtUp };
   } catch (error) {
-    signal.throwIfAborted();
-    throw stopped() ?? unreachable(error);
+    watch.signal.throwIfAborted();
+    throw unreachable(error);
   } finally {
     watch.end();
     reader?.cancel().catch(() => undefined);

@@ -33,10 +33,12 @@ type Told =
 export class Threads {
   readonly #http: Http;
   readonly #retry: () => Retry;
+  readonly #closing: AbortSignal;
 
-  constructor(http: Http, retry: () => Retry) {
+  constructor(http: Http, retry: () => Retry, closing: AbortSignal) {
     this.#http = http;
     this.#retry = retry;
+    this.#closing = closing;
   }
 
   /** A page of them, the most recently changed first. */
@@ -52,7 +54,7 @@ export class Threads {
       error: undefined,
       close: () => gone.abort(),
     };
-    const following = this.#follow(query, gone.signal, (told) => {
+    const following = this.#follow(query, AbortSignal.any([gone.signal, this.#closing]), (told) => {
       live.threads = changed(live.threads ?? [], told);
       onChange();
     });

@@ -14,7 +14,7 @@ import type { Hubs } from "./hubs.ts";
 import { knownThread } from "./known-thread.ts";
 import type { Guard } from "./live-access.ts";
 import type { KeptOpenings } from "./kept-openings.ts";
-import { encodeOpening, openingOf, shownOpening } from "./opening.ts";
+import { encodeOpening, openingBefore, openingOf, shownOpening } from "./opening.ts";
 import type { Opening } from "./opening.ts";
 import { showOf, shown } from "./show.ts";
 import type { RunAlias, Show, ShowOptions } from "./show.ts";
@@ -40,6 +40,8 @@ export interface AttachOptions extends Omit<ShowOptions, "names" | "alias"> {
   readonly runAs?: string | undefined;
   /** Begins with a prelude, for who has nothing and cannot take history as a stream. Default false. */
   readonly prelude?: boolean | undefined;
+  /** Begins with what was before the run, with `runId`, where `held` is something else; then all of the run. Default false. */
+  readonly replay?: boolean | undefined;
   /** In place of a prelude at the newest event: of a run that has just begun, for who started it. */
   readonly opening?: Opening | undefined;
   /** Whether the run, with `runId`, may still wait for its turn: then nothing comes until it has begun. Default false. */
@@ -64,6 +66,8 @@ export interface LoggedEvent {
 
 /** What a viewer gets: events or frames, whichever is asked for, once. Every one of them is in the log already. */
 export interface Attachment {
+  /** The run that is followed, where it is one. */
+  readonly run?: { readonly threadId: string; readonly runId: string } | undefined;
   /** True where the run has ended and nothing of it lies after the cursor. */
   readonly finished: boolean;
   /** True where a prelude stands in for a cursor that means nothing here any more. */
@@ -106,15 +110,16 @@ export async function attach(
   guard?: Guard,
 ): Promise<Attachment> {
   const thread = await knownThread(store, key);
-  const { runId, head = thread.head, all = false, onGap = "reset" } = options;
-  const tip = runId ?? (all ? undefined : head);
+  const { runId, all = false, onGap = "reset" } = options;
+  const tip = runId ?? (all ? undefined : await newestOf(store, thread, options));
   const run = tip === undefined ? undefined : await knownRun(store, key, tip);
   const begin = beginning(thread, runId === undefined ? undefined : run, options);
   // The whole log has no prelude: its branches cannot be told as one.
   if (begin.gap !== undefined && (onGap === "error" || run === undefined)) throw begin.gap;
   const reset = begin.gap !== undefined;
   const asksPrelude = run !== undefined && (reset || options.prelude === true);
-  const opening = options.opening ?? (asksPrelude ? await openingOf(store, run, options.held) : undefined);
+  const told = asksPrelude ? openingOf : options.replay === true ? openingBefore : undefined;
+  const opening = options.opening ?? (run === undefined ? undefined : await told?.(store, run, options.held));
   const afterSeq = opening?.seq ?? begin.afterSeq;
   const path = { ...(await pathOf(store, thread, opening?.run ?? run, afterSeq, options)), guard };
   const alias = aliasOf(options);
@@ -129,6 +134,7 @@ export async function attach(
     viewer: new Viewer(hubs, thread, path, onCaughtUp),
   });
   return {
+    run: runId === undefined ? undefined : run,
     finished: runId !== undefined && run?.end !== undefined && opening === undefined && afterSeq >= path.untilSeq,
     reset,
     get events() {
@@ -136,6 +142,19 @@ export async function attach(
     },
     frames: (encoding, onCaughtUp) => framesOf(sight(onCaughtUp), encoding),
   };
+}
+
+/**
+ * The newest run of the branch that is meant. Who holds a branch up to a cursor knows it by the run that was its newest then:
+ * what continued it since is part of it, as it is for who was there all the time.
+ */
+async function newestOf(store: Store, thread: ThreadInfo, { head, after }: AttachOptions): Promise<string | undefined> {
+  if (head === undefined || head === thread.head || after === undefined) return head ?? thread.head;
+  let newest = head;
+  for (const { runId, parentRunId, kind } of await store.runs(thread)) {
+    if (parentRunId === newest && kind !== "spawn") newest = runId;
+  }
+  return newest;
 }
 
 /** Where to begin, or why that is not possible. Throws where the cursor is none. */

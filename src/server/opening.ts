@@ -7,7 +7,7 @@
 import type { Event, Message } from "../protocol/index.ts";
 import { foldBranch, formatCursor, keptText } from "../store/index.ts";
 import type { KeptEvent, RunInfo, RunKey, Store, StoredEvent } from "../store/index.ts";
-import { prelude } from "../stream/index.ts";
+import { prelude, view } from "../stream/index.ts";
 import type { PreludeState } from "../stream/index.ts";
 import { FrameWriter } from "./chunk.ts";
 import type { Encoding } from "./encoding.ts";
@@ -38,6 +38,21 @@ export async function openingOf(store: Store, key: RunKey, held: readonly string
     return { runId: ended.runId, run: ended, seq: ended.lastSeq, lasting: held.length === 0, tell };
   }
   const { run, seq, state } = await foldBranch(store, key);
+  return { runId: run.runId, run, seq, ...toldOnce(inOrder(asTold(prelude(state)), held)) };
+}
+
+/** The opening at the first event of a run, for who holds messages of these ids; undefined where that is all there is to tell. */
+export async function openingBefore(
+  store: Store,
+  run: RunInfo,
+  held: readonly string[] = [],
+): Promise<Opening | undefined> {
+  const { seq, state } = await foldBranch(store, run, run.firstSeq);
+  const ids = view(state.reduce)
+    .messages.filter(isPosted)
+    .map(({ id }) => id);
+  const isHeld = ids.length === held.length && ids.every((id, index) => id === held[index]);
+  if (isHeld && state.reduce.document === undefined) return undefined;
   return { runId: run.runId, run, seq, ...toldOnce(inOrder(asTold(prelude(state)), held)) };
 }
 

@@ -220,13 +220,17 @@ export class ThreadModel implements ThreadValues {
     return this.#points.found;
   }
 
-  /** Fetches the runs where somebody has read them and there may be others: a run has begun or ended, or another branch is shown. */
+  /**
+   * Fetches the runs where somebody has read them and there may be others: a run has begun or ended, another branch is shown,
+   * or the connection was lost. What fails is tried again at the next such time.
+   */
   refreshBranches(): void {
     const { tip } = this.thread;
-    const key = `${this.status} ${tip}`;
+    const isConnected = this.connection === "live" || this.connection === "caught-up";
+    const key = isConnected ? `${this.status} ${tip}` : "";
     if (!this.#wantsTree || tip === undefined || key === this.#treeOf) return;
     this.#treeOf = key;
-    void this.#fetchTree(key, tip);
+    if (isConnected) void this.#fetchTree(key, tip);
   }
 
   /** Never rejects. */
@@ -235,7 +239,6 @@ export class ThreadModel implements ThreadValues {
       const [{ runs }, { messageRuns }] = await Promise.all([this.thread.branches(), this.thread.snapshotAt(tip)]);
       if (this.#treeOf === key) this.#tree = { runs, messageRuns };
     } catch (error) {
-      if (this.#treeOf === key) this.#treeOf = "";
       this.#failure = failureOf(error);
     }
     for (const listener of this.#listeners) listener();

@@ -10,7 +10,7 @@ import { SHOW_PARAMETERS, askedShow } from "./asked-show.ts";
 import { RUN_SCHEMA, describeRun, describeWaiting } from "./describe-run.ts";
 import { eventsAnswer, runForm } from "./forms.ts";
 import { withForwardedHeaders } from "./forwarded-headers.ts";
-import { choice, header, text } from "./parameter.ts";
+import { choice, flag, header, text } from "./parameter.ts";
 import type { Described, Route, RouteRequest, Site } from "./route.ts";
 
 const EVENT = { $ref: "#/components/schemas/Event" } as const;
@@ -43,6 +43,10 @@ const parent = text(
 const after = text(
   "after",
   "Cursor of the newest event of the branch that the reader holds: nothing before it is told. Default: what the body lacks is told first.",
+);
+const replay = flag(
+  "replay",
+  "Of a run that is there already: its events from the first on, in place of what they come to, for who lost the answer. Default false.",
 );
 const prefer = header("Prefer", "`respond-async` starts the run and answers at once, without its events.");
 
@@ -77,7 +81,7 @@ export const START_ROUTE: Route = {
   method: "POST",
   path: "/agents/{agent}",
   summary: "AG-UI's endpoint: starts a run, or joins the one that has its thread and run id, and answers its events.",
-  parameters: [onDisconnect, onBusy, parent, after, prefer, ...SHOW_PARAMETERS],
+  parameters: [onDisconnect, onBusy, parent, after, replay, prefer, ...SHOW_PARAMETERS],
   body: { $ref: "#/components/schemas/RunAgentInput" },
   answers: {
     200: STREAM,
@@ -119,7 +123,7 @@ export const START_ROUTE: Route = {
     const { threadId, runId } = run;
     const place = { "content-location": runPath(desk, run) };
     if (isAsync(request)) return jsonAnswer({ threadId, runId, joined, queued }, 202, place);
-    const asked = { ...followStarted(started, seen), ...show, signal };
+    const asked = { ...followStarted(started, { after: seen, replay: replay.read(request) }), ...show, signal };
     return eventsAnswer(await heddle.attach(threadId, asked), runForm(header("accept")), place);
   },
 };
@@ -142,10 +146,12 @@ const connect: Route = {
     "query-invalid",
   ],
   streams: true,
-  async answer({ heddle }, request): Promise<Answer> {
+  async answer(desk, request): Promise<Answer> {
     const { path, body, signal, header } = request;
-    const attachment = await heddle.connect(path["agent"] ?? "", body, { ...askedShow(request), signal });
-    return eventsAnswer(attachment, runForm(header("accept")));
+    const attachment = await desk.heddle.connect(path["agent"] ?? "", body, { ...askedShow(request), signal });
+    const { run } = attachment;
+    const place = run === undefined ? {} : { "content-location": runPath(desk, run) };
+    return eventsAnswer(attachment, runForm(header("accept")), place);
   },
 };
 

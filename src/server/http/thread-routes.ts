@@ -17,6 +17,7 @@ const LOGGED = {
 const after = text("after", "Cursor of the last event that the reader has; absent, from the beginning.");
 const lastEventId = header("Last-Event-ID", "The same, as a reader that reconnects sends it; it wins.");
 const run = text("run", "Only this run, ending after its terminal event.");
+const runAs = text("as", "The id that the run is shown under, with `run`: what its reader calls it. Default: its own.");
 const head = text("head", "The branch of this run. Default: the thread's head.");
 const all = flag("all", "The whole log, whatever branch; each event names its run. Default false.");
 const follow = flag("follow", "False ends at the newest event. Default true, and false for one JSON document.");
@@ -35,7 +36,7 @@ const events: Route = {
   method: "GET",
   path: "/threads/{thread}/events",
   summary: "The log of a thread, from the beginning or after a cursor, and then live.",
-  parameters: [after, lastEventId, run, head, all, follow, prelude, onGap, ...SHOW_PARAMETERS],
+  parameters: [after, lastEventId, run, runAs, head, all, follow, prelude, onGap, ...SHOW_PARAMETERS],
   answers: {
     200: {
       description: "The events, each with its cursor. AGUI-Resume: reset where a prelude stands in for the cursor.",
@@ -63,6 +64,7 @@ function attachOptions(request: RouteRequest): AttachOptions {
     // A reconnecting EventSource repeats its URL: the id that it saw last is the newer word.
     after: lastEventId.read(request) ?? after.read(request),
     runId: run.read(request),
+    runAs: runAs.read(request),
     head: head.read(request),
     all: all.read(request),
     prelude: prelude.read(request),

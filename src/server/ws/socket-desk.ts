@@ -207,7 +207,7 @@ export class SocketDesk implements SocketUser {
     const fields = { thread, run, joined, queued, ...(warnings.length > 0 && { warnings }) };
     if (frame.attach === false) return ok(fields);
     // Frames name the run as the log does.
-    const place = { ...followStarted(started, frame.after), runAs: run };
+    const place = { ...followStarted(started, frame), runAs: run };
     await this.#follow(thread, { ...place, ...showOptions(frame) }, () => ok(fields));
   }
 
