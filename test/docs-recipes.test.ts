@@ -93,6 +93,7 @@ describe("what runs", () => {
     ["browser-tool.ts", ["It says: The map shows Ulm."]],
     ["plan.ts", ['{"steps":[{"title":"Think","done":true}]}', '{"steps":[{"title":"Act","done":true}]}']],
     ["branch.ts", ["Good evening | You said: Good evening", "Hello | You said: Hello", "2 branches"]],
+    ["stock.ts", ["You said: Hello", "Hello | You said: Hello"]],
     ["guarded.ts", ["finished", "thread-unknown", "unauthenticated"]],
   ])("%s prints what it should", async (name, lines) => {
     const code = (await readFile(join(folder, name), "utf8")).replaceAll("http://localhost:5000", url);
