@@ -153,6 +153,8 @@ test("the bridge for Express serves a client, and a reader that leaves", async (
   const thread = client.thread("t");
   expect((await thread.restore()).run.status).toBe("running");
   go.resolve();
-  await Array.fromAsync(thread.history({ follow: true, run: thread.tip ?? "" }));
+  const types: string[] = [];
+  for await (const { event } of thread.history({ follow: true, run: thread.tip ?? "" })) types.push(event.type);
+  expect(types.at(-1)).toBe("RUN_FINISHED");
   expect((await thread.restore()).messages.at(-1)).toMatchObject({ role: "assistant", content: "First, then." });
 });
