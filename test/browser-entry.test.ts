@@ -67,7 +67,16 @@ describe("heddle/react", () => {
   });
 });
 
+describe("heddle/client", () => {
+  it("is at most 20 kB gzipped, with all that it needs", async () => {
+    const { gzipped } = await bundle(["src/client/index.ts"]);
+    expect(gzipped).toBeLessThanOrEqual(20_000);
+    expect(gzipped).toBeGreaterThan(10_000);
+  });
+});
+
 describe.each([
+  "src/client/index.ts",
   "src/index.ts",
   "src/client/react/index.ts",
   "src/stream/index.ts",

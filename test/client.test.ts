@@ -68,3 +68,43 @@ test.each(["sse", "websocket"] as const)(
     other.close();
   },
 );
+
+test("a thread that is not there yet is empty, and is seen as soon as somebody else begins it", async () => {
+  const retry = { firstMs: 1, mostMs: 20 };
+  const early = connect(server.url, { retry });
+  const thread = early.thread("not-yet");
+  const release = thread.attach();
+  await thread.restore();
+  expect([thread.connection, thread.messages]).toEqual(["caught-up", []]);
+  const seen = new Promise<void>((resolve) => {
+    thread.subscribe(() => thread.view.run.status === "finished" && resolve());
+  });
+  const late = connect(server.url);
+  await late.thread("not-yet").run("talker", "First").finished;
+  await seen;
+  expect(thread.messages.map(({ content }) => content)).toEqual(["First", "You said: First"]);
+  release();
+  early.close();
+  late.close();
+});
+
+test("a state that was set and not sent yet outlives the runs of others, and goes with the next one", async () => {
+  const [mine, theirs] = [connect(server.url), connect(server.url)];
+  const thread = mine.thread("draft");
+  await thread.run("talker", "Hello").finished;
+  const release = thread.attach();
+  await thread.restore();
+  thread.setState({ colour: "red" });
+  const seen = new Promise<void>((resolve) => {
+    thread.onEvent((event) => event.type === "RUN_FINISHED" && resolve());
+  });
+  await theirs.thread("draft").run("talker", "Me too").finished;
+  await seen;
+  expect(thread.state).toEqual({ colour: "red" });
+  await thread.run("talker", "Now").finished;
+  expect(thread.state).toEqual({ colour: "red" });
+  expect((await thread.snapshotAt()).state).toEqual({ colour: "red" });
+  release();
+  mine.close();
+  theirs.close();
+});

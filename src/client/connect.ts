@@ -82,13 +82,17 @@ export function connect(url: string, options: ConnectOptions = {}): HeddleClient
 
 const HOLDER_KEY = "heddle-holder";
 
-/** A name for this tab that outlives a reload. */
+/**
+ * A name for this tab that outlives a reload. It is kept only while no page has it: a tab that is made as a copy of another,
+ * while that one is open, finds none.
+ */
 function tabHolder(): string {
   const fresh = crypto.randomUUID();
   try {
-    const kept = sessionStorage.getItem(HOLDER_KEY) ?? fresh;
-    sessionStorage.setItem(HOLDER_KEY, kept);
-    return kept;
+    const holder = sessionStorage.getItem(HOLDER_KEY) ?? fresh;
+    sessionStorage.removeItem(HOLDER_KEY);
+    addEventListener("pagehide", () => sessionStorage.setItem(HOLDER_KEY, holder));
+    return holder;
   } catch {
     // No page, or one that may keep nothing.
     return fresh;

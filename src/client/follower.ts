@@ -14,11 +14,8 @@ import type { FollowedRun } from "./run.ts";
 import type { Arrival, StartRequest, Started, Transport } from "./transport.ts";
 import type { RunView } from "../stream/index.ts";
 
-/** How a thread is connected. */
-export const CONNECTION_STATES = ["idle", "connecting", "live", "caught-up", "reconnecting", "ended"] as const;
-
 /** How a thread is connected: not at all, at first, with events coming, with all there were, again, or never again. */
-export type ConnectionState = (typeof CONNECTION_STATES)[number];
+export type ConnectionState = "idle" | "connecting" | "live" | "caught-up" | "reconnecting" | "ended";
 
 /** What a follower needs. */
 export interface FollowerParts {
@@ -55,7 +52,6 @@ export class Follower {
   #isAskedAgain = false;
   #isFollowing = false;
   #isPumping = false;
-  #isAbsent = false;
   #connection: ConnectionState = "idle";
   #error: HeddleError | undefined;
 
@@ -99,16 +95,15 @@ export class Follower {
   /** Fetches what is held anew. */
   anew(): void {
     this.#parts.replica.forget();
-    this.#isAbsent = false;
     this.#error = undefined;
+    this.#set("connecting");
     this.#source?.abort();
     this.#wake();
   }
 
   /** Tries at once what it would try later. */
   nudge(): void {
-    if (this.#retry.isFailing || this.#isAbsent || this.#error !== undefined) {
-      this.#isAbsent = false;
+    if (this.#retry.isFailing || this.#error !== undefined) {
       this.#error = undefined;
       this.#retry.gained();
       this.#source?.abort();
@@ -121,7 +116,6 @@ export class Follower {
     const { leavesBranch } = run;
     if (this.#closing.signal.aborted) return run.fail(closed());
     this.#runs.add(run);
-    this.#isAbsent = false;
     this.#error = undefined;
     if (leavesBranch) this.#parts.replica.forget();
     if (!leavesBranch && (this.#starting !== undefined || this.#isLive())) return void this.#begin(run);
@@ -148,7 +142,7 @@ export class Follower {
   #isWanted(): boolean {
     if (this.#closing.signal.aborted) return false;
     if (this.#starting !== undefined || this.#runs.size > 0) return true;
-    return this.#holders > 0 && !this.#isAbsent && this.#error === undefined;
+    return this.#holders > 0 && this.#error === undefined;
   }
 
   #wake(): void {
@@ -159,14 +153,15 @@ export class Follower {
     this.#isPumping = true;
     while (this.#isWanted()) await this.#connect();
     this.#isPumping = false;
-    if (!this.#closing.signal.aborted && this.#error === undefined) this.#set(this.#isAbsent ? "caught-up" : "idle");
+    if (!this.#closing.signal.aborted && this.#error === undefined) this.#set("idle");
   }
 
   /** One source, from its beginning to its end. Never rejects. */
   async #connect(): Promise<void> {
     const source = (this.#source = new AbortController());
     const run = this.#starting;
-    this.#set(this.#retry.isFailing ? "reconnecting" : "connecting");
+    // Who looks again for a thread that is not there yet has all that there is.
+    if (this.#connection !== "caught-up") this.#set(this.#retry.isFailing ? "reconnecting" : "connecting");
     try {
       const { signal } = source;
       const arrivals = await (run === undefined ? this.#follow(signal) : this.#start(run, signal));
@@ -266,7 +261,7 @@ export class Follower {
     for (const run of this.#runs) {
       if (!isTip(run, replica)) continue;
       for (const event of events) run.take(event);
-      if (replica.view.run.status !== "running") this.#over(run, replica.view.run);
+      if (replica.run.status !== "running") this.#over(run, replica.run);
     }
     onEvents(events);
     if (isPrelude) for (const run of this.#runs) if (!isTip(run, replica)) void this.#lookUp(run);
@@ -301,9 +296,11 @@ export class Follower {
     }
     const { code } = asError(error);
     if (run !== undefined) return this.#drop(run, error);
-    // One that was never there may come; one that was, and is no more, is told.
-    if (code === "thread-unknown" && this.#runs.size === 0 && this.#parts.replica.isEmpty) this.#isAbsent = true;
-    else if (code === "cursor-invalid" || code === "cursor-trimmed") this.#parts.replica.forget();
+    // One that was never there may come, by somebody else; one that was, and is no more, is told.
+    if (code === "thread-unknown" && this.#runs.size === 0 && this.#parts.replica.isEmpty) {
+      this.#set("caught-up");
+      await this.#retry.wait(signal);
+    } else if (code === "cursor-invalid" || code === "cursor-trimmed") this.#parts.replica.forget();
     else if (code === "run-unknown" && this.#head !== undefined) this.#elsewhere();
     else this.#giveUp(asError(error));
   }

@@ -114,10 +114,9 @@ export function toldError(told: unknown, status = 500): HeddleError {
   const { code, message, details } = membersOf(membersOf(told)["error"]);
   if (isCode(code)) return new HeddleError<ErrorCode>(code, String(message), membersOf(details));
   // Somebody between us and the server, who speaks only in statuses.
-  if (status === 401)
-    return new HeddleError("unauthenticated", "The request was refused: show a token that holds.", {});
   if (status >= 500 || status === 408 || status === 429) return unreachable(`status ${status}`);
-  return new HeddleError("request-invalid", `The request was refused with status ${status}.`, { status });
+  const kind = status === 401 ? "unauthenticated" : "request-invalid";
+  return new HeddleError<ErrorCode>(kind, `The request was refused with status ${status}.`, { status });
 }
 
 async function errorOf(response: Response): Promise<HeddleError> {

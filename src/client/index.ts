@@ -1,7 +1,6 @@
 /** `heddle/client`: threads, from anywhere that has `fetch`. Every line here is public. */
 export { connect } from "./connect.ts";
 export type { AgentInfo, ConnectOptions, HeddleClient } from "./connect.ts";
-export { CONNECTION_STATES } from "./follower.ts";
 export type { ConnectionState } from "./follower.ts";
 export type { FrontendTool, PendingToolCall } from "./frontend-tools.ts";
 export type { Token } from "./http.ts";

@@ -8,7 +8,7 @@
 import { HeddleError, METADATA_KEY, parseEvent } from "../protocol/index.ts";
 import type { Event, Frame } from "../protocol/index.ts";
 import { createReduceState, reduce, view } from "../stream/index.ts";
-import type { ReduceState, ThreadView } from "../stream/index.ts";
+import type { ReduceState, RunView, ThreadView } from "../stream/index.ts";
 
 /** What came of a frame. */
 export interface Taken {
@@ -49,6 +49,11 @@ export class Replica {
   /** Calls that the newest run left to the client. */
   get pendingToolCallIds(): readonly string[] {
     return this.#pending;
+  }
+
+  /** The newest run, without the cost of a view: a view for each event would copy the list of messages as often. */
+  get run(): RunView {
+    return this.#state.run;
   }
 
   /** What is held: the same object until something is taken in. */

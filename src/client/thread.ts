@@ -86,6 +86,8 @@ export class Thread {
   #agent: string | undefined;
   #isPinned = false;
   #draft: { readonly state: unknown } | undefined;
+  /** The run that the draft was sent with. */
+  #draftRun: string | undefined;
   /** The view with the draft in it, and the one that it was made of. */
   #drafted: { readonly of: ThreadView; readonly shown: ThreadView } | undefined;
 
@@ -235,6 +237,7 @@ export class Thread {
   /** Changes the shared state: seen here at once, sent with the next run. */
   setState(change: unknown | ((state: unknown) => unknown)): void {
     this.#draft = { state: typeof change === "function" ? change(this.state) : change };
+    this.#draftRun = undefined;
     this.#drafted = undefined;
     this.#notifier.changed();
   }
@@ -283,6 +286,7 @@ export class Thread {
     this.#agent = agent;
     const place = parent ?? (this.#isPinned && !leavesBranch ? this.tip : undefined);
     const input = this.#input(runId, asked);
+    this.#draftRun = runId;
     const run: FollowedRun = new FollowedRun({
       request: { agent, input, parent: place, onBusy, after: undefined },
       leavesBranch,
@@ -327,7 +331,8 @@ export class Thread {
 
   #taken(events: readonly Event[]): void {
     for (const event of events) {
-      if (event.type === "RUN_STARTED" || event.type === "STATE_SNAPSHOT") this.#draft = undefined;
+      // From here on the log says what became of it; somebody else's run says nothing about it.
+      if (event.type === "RUN_STARTED" && event.runId === this.#draftRun) this.#draft = undefined;
       for (const listener of this.#eventListeners) listener(event);
     }
     this.#notifier.changed();
