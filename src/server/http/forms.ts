@@ -109,22 +109,35 @@ export function attachedAnswer(attachment: Attachment, form: Encoding, headers: 
 function withMark(
   framesOf: (onCaughtUp: () => void) => AsyncIterableIterator<Uint8Array>,
 ): AsyncIterableIterator<Uint8Array> {
-  const { promise: caughtUp, resolve } = Promise.withResolvers<undefined>();
-  const frames = framesOf(() => resolve(undefined));
+  /** What comes next, where it was asked for already. */
   let waiting: Promise<IteratorResult<Uint8Array>> | undefined;
-  let isMarked = false;
+  /** Tells whoever waits; one promise for all would keep every piece that came before it is kept. */
+  let tell: (() => void) | undefined;
+  let [isDue, isMarked] = [false, false];
+  const frames = framesOf(() => {
+    isDue = true;
+    tell?.();
+  });
+  const mark = (): IteratorResult<Uint8Array> => {
+    isMarked = true;
+    return { done: false, value: CAUGHT_UP };
+  };
   return {
     [Symbol.asyncIterator]() {
       return this;
     },
-    async next() {
-      const next = waiting ?? frames.next();
+    next() {
+      const next = (waiting ??= frames.next());
+      if (isDue && !isMarked) return Promise.resolve(mark());
       waiting = undefined;
       if (isMarked) return next;
-      const first = await Promise.race([next, caughtUp]);
-      if (first !== undefined) return first;
-      [isMarked, waiting] = [true, next];
-      return { done: false, value: CAUGHT_UP };
+      return new Promise((resolve, reject) => {
+        tell = () => {
+          waiting = next;
+          resolve(mark());
+        };
+        next.then(resolve, reject).finally(() => (tell = undefined));
+      });
     },
     return: () => frames.return?.() ?? Promise.resolve({ done: true, value: undefined }),
   };
