@@ -57,7 +57,7 @@ function pageOf(subpath: string, source: string) {
   const name = `heddle${subpath.slice(1)}`;
   const file = `${name.replaceAll("/", "-")}.md`;
   const declarations = declarationsOf(source);
-  const summary = inOneLine(headerOf(readFileSync(source, "utf8"))).replace(/^`[^`]+`: /, "");
+  const summary = inOneLine(headerOf(readFileSync(sourceOf(source), "utf8"))).replace(/^`[^`]+`: /, "");
   const sections = KINDS.flatMap((kind) => {
     const own = declarations.filter((each) => each.kind === kind);
     return own.length === 0 ? [] : [`## ${HEADINGS[kind]}`, ...own.map(entryOf)];
@@ -74,6 +74,9 @@ function entryOf({ name, doc, signature, members }: Declaration): string {
 
 const cell = (text: string): string => inOneLine(text).replaceAll("|", "\\|");
 const inOneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, " ").trim();
+
+/** What a declaration file was made of: the compiler leaves out what a file begins with where a directive follows. */
+const sourceOf = (built: string): string => built.replace("./dist/", "src/").replace(/\.d\.ts$/, ".ts");
 
 /** The comment that a file begins with: its first paragraph. */
 const headerOf = (text: string): string =>

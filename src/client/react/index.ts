@@ -1,4 +1,7 @@
 /** `heddle/react`: threads in React components. Every line here is public. */
+// Where components are rendered on a server first, this is where the browser's part begins.
+"use client";
+
 export { HeddleProvider, useHeddle } from "./provider.tsx";
 export type { HeddleProviderProps } from "./provider.tsx";
 export { useThread } from "./use-thread.ts";
