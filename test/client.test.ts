@@ -6,6 +6,7 @@ import { connect } from "../src/client/index.ts";
 
 const talker = defineAgent({
   name: "talker",
+  description: "Says what you said.",
   run: ({ emit, input }) => {
     const last = input.messages.at(-1);
     emit.text().write(`You said: ${typeof last?.content === "string" ? last.content : ""}`);
@@ -107,4 +108,15 @@ test("a state that was set and not sent yet outlives the runs of others, and goe
   release();
   mine.close();
   theirs.close();
+});
+
+test("the agents of a server are told with what they are for", async () => {
+  const client = connect(server.url);
+  const [first] = await client.agents();
+  expect(first).toMatchObject({
+    name: "talker",
+    url: "/agents/talker",
+    capabilities: { identity: { description: "Says what you said." } },
+  });
+  client.close();
 });

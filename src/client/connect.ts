@@ -1,4 +1,5 @@
 /** A client of a server. Nothing is asked of the server before something is asked of the client. */
+import type { AgentCapabilities } from "../protocol/index.ts";
 import { FrontendTools } from "./frontend-tools.ts";
 import type { FrontendTool } from "./frontend-tools.ts";
 import { Http } from "./http.ts";
@@ -41,8 +42,10 @@ export interface HeddleClient {
 export interface AgentInfo {
   /** Its name. */
   readonly name: string;
-  /** What it is for. */
-  readonly description?: string;
+  /** Where it is run, on this server. */
+  readonly url: string;
+  /** What it says that it can do, and what it is for (`identity`). */
+  readonly capabilities: AgentCapabilities;
 }
 
 /** A client of the server at an address. */
