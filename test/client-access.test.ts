@@ -1,40 +1,23 @@
 /** What a server does to a client, over both transports: tokens that expire, roles that are taken, threads that go, logs that are trimmed. */
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { connect } from "../src/client/index.ts";
 import type { ConnectOptions, HeddleClient } from "../src/client/index.ts";
-import { serve } from "../src/server/fastify/index.ts";
-import type { Served } from "../src/server/fastify/index.ts";
 import { memoryStore } from "../src/store/index.ts";
 import { eventsOf, expectExact, lastText, statesOf, until } from "./client-witness.ts";
-import { faultyProxy } from "./faulty-proxy.ts";
-import type { FaultyProxy } from "./faulty-proxy.ts";
+import { proxiedServer } from "./proxied-server.ts";
 import { SAID, WORDS, steppedAgent } from "./stepped-agent.ts";
 import { JWT, tokenFor } from "./tokens.ts";
 
 const { agent, step, starts } = steppedAgent();
 const store = memoryStore();
-let server: Served;
-let proxy: FaultyProxy;
-beforeAll(async () => {
-  server = await serve({ agents: [agent], store, port: 0, shutdownGraceMs: 10, auth: { jwt: JWT }, accessMs: 20 });
-  proxy = await faultyProxy(server.url);
-});
-afterAll(async () => {
-  await proxy.close();
-  await server.close();
-});
-
-const clients: HeddleClient[] = [];
-afterEach(() => {
-  for (const client of clients.splice(0)) client.close();
-});
+const network = proxiedServer({ agents: [agent], store, auth: { jwt: JWT }, accessMs: 20 });
 
 const admin = (): Promise<string> => tokenFor({ user: "alice" });
 
 describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
   const clientOf = (token: ConnectOptions["token"]): HeddleClient => {
-    const client = connect(proxy.url, { transport, retry: { firstMs: 1, mostMs: 20 }, token });
-    clients.push(client);
+    const client = connect(network.proxy.url, { transport, retry: { firstMs: 1, mostMs: 20 }, token });
+    network.keep(client);
     return client;
   };
 
@@ -48,11 +31,11 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
     const seen = eventsOf(run);
     step(thread.id);
     await until(thread, () => lastText(thread) === WORDS[0]);
-    await until(thread, () => thread.connection === "reconnecting");
+    await until(thread, () => states.includes("reconnecting"));
     step(thread.id, WORDS.length - 1);
     expect((await run.finished).status).toBe("finished");
     expect(lastText(thread)).toBe(SAID);
-    await expectExact(thread, server.url, await seen, await admin());
+    await expectExact(thread, network.serverUrl, await seen, await admin());
     expect(starts(thread.id)).toBe(1);
     expect(states).not.toContain("ended");
   });
@@ -82,7 +65,7 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
     step(owner.id, WORDS.length);
     await owner.run("stepped", "Count").finished;
     const member = async (method: string, role?: string): Promise<void> => {
-      const url = `${server.url}/threads/${owner.id}/members/bob`;
+      const url = `${network.serverUrl}/threads/${owner.id}/members/bob`;
       const authorization = `Bearer ${await admin()}`;
       const body = role === undefined ? {} : { body: JSON.stringify({ role }) };
       const headers = { authorization, ...(role !== undefined && { "content-type": "application/json" }) };
@@ -120,7 +103,7 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
     const again = thread.run("stepped", "Anew");
     step(thread.id, WORDS.length);
     expect((await again.finished).status).toBe("finished");
-    await expectExact(thread, server.url, undefined, await admin());
+    await expectExact(thread, network.serverUrl, undefined, await admin());
     expect(thread.messages).toHaveLength(2);
   });
 
@@ -128,8 +111,8 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
     const thread = clientOf(admin).thread(`${transport}-away`);
     step(thread.id, WORDS.length);
     await thread.run("stepped", "Count").finished;
-    const other = connect(server.url, { token: admin });
-    clients.push(other);
+    const other = connect(network.serverUrl, { token: admin });
+    network.keep(other);
     for (const said of ["Meanwhile", "And again"]) {
       step(thread.id, WORDS.length);
       await other.thread(thread.id).run("stepped", said).finished;
@@ -139,7 +122,7 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
     thread.attach();
     await until(thread, () => thread.messages.length === 6 && thread.connection === "caught-up");
     expect(deltas).toBe(2 * WORDS.length);
-    await expectExact(thread, server.url, undefined, await admin());
+    await expectExact(thread, network.serverUrl, undefined, await admin());
   });
 
   test("a log that went on and was trimmed meanwhile begins with a prelude", async () => {
@@ -152,8 +135,8 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
     // Away while the log goes on, and loses its beginning.
     release();
     await until(thread, () => thread.connection === "idle");
-    const other = connect(server.url, { token: admin });
-    clients.push(other);
+    const other = connect(network.serverUrl, { token: admin });
+    network.keep(other);
     step(thread.id, WORDS.length);
     await other.thread(thread.id).run("stepped", "Meanwhile").finished;
     expect((await store.trim(Date.now() + 1000)).events).toBeGreaterThan(0);

@@ -2,41 +2,23 @@
  * What networks do to a client, over both transports: whatever happens, the thread ends up as the log has it, the run's
  * events come once and in order, and the agent was started once.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { connect } from "../src/client/index.ts";
 import type { HeddleClient } from "../src/client/index.ts";
-import { serve } from "../src/server/fastify/index.ts";
-import type { Served } from "../src/server/fastify/index.ts";
 import { eventsOf, expectExact, lastText, statesOf, until } from "./client-witness.ts";
-import { faultyProxy } from "./faulty-proxy.ts";
-import type { FaultyProxy } from "./faulty-proxy.ts";
+import { proxiedServer } from "./proxied-server.ts";
 import { SAID, WORDS, steppedAgent } from "./stepped-agent.ts";
 
 const { agent, step, starts } = steppedAgent();
-let server: Served;
-let proxy: FaultyProxy;
-beforeAll(async () => {
-  server = await serve({ agents: [agent], port: 0, shutdownGraceMs: 10, keepAliveMs: 50 });
-  proxy = await faultyProxy(server.url);
-});
-afterAll(async () => {
-  await proxy.close();
-  await server.close();
-});
-
-const clients: HeddleClient[] = [];
-afterEach(() => {
-  for (const client of clients.splice(0)) client.close();
-  Object.assign(proxy, { limits: {}, isStuck: false, isDown: false, cutAfterBytes: undefined });
-  vi.restoreAllMocks();
-});
+const network = proxiedServer({ agents: [agent], keepAliveMs: 50 });
+afterEach(() => vi.restoreAllMocks());
 
 const QUICK = { firstMs: 1, mostMs: 20 };
 
 describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
   const clientOf = (options: object = {}): HeddleClient => {
-    const client = connect(proxy.url, { transport, retry: QUICK, ...options });
-    clients.push(client);
+    const client = connect(network.proxy.url, { transport, retry: QUICK, ...options });
+    network.keep(client);
     return client;
   };
   const SO_FAR = WORDS.map((_, index) => WORDS.slice(0, index + 1).join(""));
@@ -45,14 +27,14 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
     for (let bytes = 0; bytes < 3500; bytes += 97) {
       const client = clientOf();
       const thread = client.thread(`${transport}-${bytes}`);
-      proxy.cutAfterBytes = bytes;
+      network.proxy.cutAfterBytes = bytes;
       step(thread.id, WORDS.length);
       const run = thread.run("stepped", "Count");
       const seen = await eventsOf(run);
       expect((await run.finished).status, `cut after ${bytes}`).toBe("finished");
       expect(lastText(thread), `cut after ${bytes}`).toBe(SAID);
-      proxy.cutAfterBytes = undefined;
-      await expectExact(thread, server.url, seen);
+      network.proxy.cutAfterBytes = undefined;
+      await expectExact(thread, network.serverUrl, seen);
       expect(starts(thread.id)).toBe(1);
       client.close();
     }
@@ -66,10 +48,10 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
     for (const said of SO_FAR) {
       step(thread.id);
       await until(thread, () => lastText(thread) === said);
-      proxy.cut();
+      network.proxy.cut();
     }
     expect((await run.finished).status).toBe("finished");
-    await expectExact(thread, server.url, await seen);
+    await expectExact(thread, network.serverUrl, await seen);
     expect(starts(thread.id)).toBe(1);
     expect(states.slice(0, 3)).toEqual(["idle", "connecting", "live"]);
     expect(states).toContain("reconnecting");
@@ -87,18 +69,18 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
     step(thread.id, WORDS.length - 1);
     expect((await run.finished).status).toBe("finished");
     expect(lastText(thread)).toBe(SAID);
-    await expectExact(thread, server.url, await seen);
+    await expectExact(thread, network.serverUrl, await seen);
     return starts(thread.id);
   };
 
   test("a server that cannot be reached for a while", async () => {
     const client = clientOf();
     const started = await interrupted("down", client, async () => {
-      const { connections } = proxy;
-      proxy.isDown = true;
-      proxy.cut();
-      await vi.waitUntil(() => proxy.connections > connections + 3, { timeout: 10_000 });
-      proxy.isDown = false;
+      const { connections } = network.proxy;
+      network.proxy.isDown = true;
+      network.proxy.cut();
+      await vi.waitUntil(() => network.proxy.connections > connections + 3, { timeout: 10_000 });
+      network.proxy.isDown = false;
     });
     expect(started).toBe(1);
   });
@@ -107,21 +89,21 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
     const client = clientOf({ idleMs: 200 });
     const thread = client.thread(`${transport}-stuck`);
     const started = await interrupted("stuck", client, async () => {
-      const { connections } = proxy;
-      proxy.isStuck = true;
+      const { connections } = network.proxy;
+      network.proxy.isStuck = true;
       await until(thread, () => thread.connection === "reconnecting");
-      proxy.isStuck = false;
-      await vi.waitUntil(() => proxy.connections > connections, { timeout: 10_000 });
+      network.proxy.isStuck = false;
+      await vi.waitUntil(() => network.proxy.connections > connections, { timeout: 10_000 });
     });
     expect(started).toBe(1);
   });
 
   test("a proxy that ends what is silent, and what is old", async () => {
-    proxy.limits = { idleMs: 30, ageMs: 120 };
+    network.proxy.limits = { idleMs: 30, ageMs: 120 };
     const client = clientOf();
     const started = await interrupted("limits", client, async () => {
-      const { connections } = proxy;
-      await vi.waitUntil(() => proxy.connections > connections + 4, { timeout: 10_000 });
+      const { connections } = network.proxy;
+      await vi.waitUntil(() => network.proxy.connections > connections + 4, { timeout: 10_000 });
     });
     expect(started).toBe(1);
   });
@@ -132,9 +114,9 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
     const started = await interrupted("clock", client, async () => {
       for (const jumpMs of [7 * 86_400_000, -7 * 86_400_000]) {
         vi.spyOn(Date, "now").mockImplementation(() => now() + jumpMs);
-        const { connections } = proxy;
-        proxy.cut();
-        await vi.waitUntil(() => proxy.connections > connections, { timeout: 10_000 });
+        const { connections } = network.proxy;
+        network.proxy.cut();
+        await vi.waitUntil(() => network.proxy.connections > connections, { timeout: 10_000 });
       }
       vi.restoreAllMocks();
     });
@@ -145,19 +127,19 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
     const follower = clientOf().thread(`${transport}-followed`);
     const release = follower.attach();
     await until(follower, () => follower.connection === "caught-up");
-    const teller = connect(server.url, { transport });
-    clients.push(teller);
+    const teller = connect(network.serverUrl, { transport });
+    network.keep(teller);
     for (const said of ["first", "second"]) {
       const run = teller.thread(follower.id).run("stepped", said);
       if (said === "first") follower.reconnect();
       step(follower.id, 2);
       if (said === "second") await until(follower, () => lastText(follower) === SO_FAR[1]);
-      proxy.cut();
+      network.proxy.cut();
       step(follower.id, WORDS.length - 2);
       expect((await run.finished).status).toBe("finished");
       if (said === "first") follower.reconnect();
       await until(follower, () => lastText(follower) === SAID && follower.connection === "caught-up");
-      await expectExact(follower, server.url);
+      await expectExact(follower, network.serverUrl);
     }
     release();
     await until(follower, () => follower.connection === "idle");
@@ -171,7 +153,7 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
     vi.stubGlobal("removeEventListener", target.removeEventListener.bind(target));
     const started = await interrupted("online", client, async () => {
       const thread = client.thread(`${transport}-online`);
-      proxy.cut();
+      network.proxy.cut();
       await until(thread, () => thread.connection === "reconnecting");
       target.dispatchEvent(new Event("online"));
       await until(thread, () => thread.connection !== "reconnecting");

@@ -1,13 +1,10 @@
 /** Tools that clients execute: by one of several, once, whatever is cut; and a shared state that both sides change. */
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { defineAgent } from "../src/agent/index.ts";
 import { connect } from "../src/client/index.ts";
 import type { FrontendTool, HeddleClient, Thread } from "../src/client/index.ts";
-import { serve } from "../src/server/fastify/index.ts";
-import type { Served } from "../src/server/fastify/index.ts";
 import { expectExact, lastText, until } from "./client-witness.ts";
-import { faultyProxy } from "./faulty-proxy.ts";
-import type { FaultyProxy } from "./faulty-proxy.ts";
+import { proxiedServer } from "./proxied-server.ts";
 import { frontend } from "./stock-client-agents.ts";
 
 const counter = defineAgent<{ count: number }>({
@@ -15,21 +12,7 @@ const counter = defineAgent<{ count: number }>({
   run: ({ emit, input }) => emit.state.set({ count: (Object(input.state).count ?? 0) + 1 }),
 });
 
-let server: Served;
-let proxy: FaultyProxy;
-beforeAll(async () => {
-  server = await serve({ agents: [frontend, counter], port: 0, shutdownGraceMs: 10 });
-  proxy = await faultyProxy(server.url);
-});
-afterAll(async () => {
-  await proxy.close();
-  await server.close();
-});
-
-const clients: HeddleClient[] = [];
-afterEach(() => {
-  for (const client of clients.splice(0)) client.close();
-});
+const network = proxiedServer({ agents: [frontend, counter] });
 
 type Pick = FrontendTool<{ of: string[] }>["handler"];
 
@@ -38,8 +21,8 @@ const answered = (thread: Thread, text: string): Promise<void> =>
 
 describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
   const clientOf = (handler?: Pick): HeddleClient => {
-    const client = connect(proxy.url, { transport, retry: { firstMs: 1, mostMs: 20 } });
-    clients.push(client);
+    const client = connect(network.proxy.url, { transport, retry: { firstMs: 1, mostMs: 20 } });
+    network.keep(client);
     if (handler !== undefined) client.tool({ name: "pick_colour", description: "Lets the user pick.", handler });
     return client;
   };
@@ -60,7 +43,7 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
     expect(late.messages).toEqual(one.messages);
     expect(handler).toHaveBeenCalledTimes(1);
     expect(handler.mock.calls[0]?.[0]).toEqual({ of: ["red", "blue"] });
-    await expectExact(one, server.url);
+    await expectExact(one, network.serverUrl);
   });
 
   test("what a handler throws is the result", async () => {
@@ -74,9 +57,9 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
 
   test("an answer survives a cut", async () => {
     const handler = vi.fn<Pick>(() => {
-      proxy.isDown = true;
-      proxy.cut();
-      setTimeout(() => (proxy.isDown = false), 50);
+      network.proxy.isDown = true;
+      network.proxy.cut();
+      setTimeout(() => (network.proxy.isDown = false), 50);
       return "blue";
     });
     const thread = clientOf(handler).thread(`${transport}-cut`);
@@ -85,7 +68,7 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
     await answered(thread, "You picked blue.");
     expect(handler).toHaveBeenCalledTimes(1);
     expect((await thread.details()).runs).toHaveLength(2);
-    await expectExact(thread, server.url);
+    await expectExact(thread, network.serverUrl);
   });
 
   test("the state is changed from both sides", async () => {
@@ -96,15 +79,16 @@ describe.each(["sse", "websocket"] as const)("by %s", (transport) => {
     expect(thread.state).toEqual({ count: 11 });
     await thread.run("counter", "Count").finished;
     expect(thread.state).toEqual({ count: 12 });
-    await expectExact(thread, server.url);
+    await expectExact(thread, network.serverUrl);
   });
 });
 
 /** How often the one that lives executes the call of one that dies. */
 const takeOver = async (transport: "sse" | "websocket"): Promise<number> => {
   const threadId = `${transport}-dies`;
-  const [dying, living] = [connect(server.url, { transport }), connect(server.url, { transport })];
-  clients.push(dying, living);
+  const [dying, living] = [connect(network.serverUrl, { transport }), connect(network.serverUrl, { transport })];
+  network.keep(dying);
+  network.keep(living);
   const tool = { name: "pick_colour", description: "Lets the user pick." };
   const { promise: begun, resolve } = Promise.withResolvers<void>();
   dying.tool({ ...tool, handler: () => new Promise(() => resolve()) });
