@@ -1,5 +1,6 @@
 /**
- * `npm run build`: compiles the package into dist/, and makes few files of what clients load, which start several times quicker.
+ * `npm run build`: compiles the package into dist/, makes few files of what clients load, which start several times quicker, and
+ * builds the inspector of them.
  *
  * Rooms import each other only through the entries that are joined here, so there is still one of everything, the error class
  * among them. What runs on servers stays as it is compiled: some of it is started by the address of its file.
@@ -8,13 +9,17 @@ import { spawnSync } from "node:child_process";
 import { globSync, readFileSync, rmSync } from "node:fs";
 import { normalize } from "node:path";
 import { build } from "esbuild";
+import { buildInspector } from "./build-inspector.ts";
 
 const CLIENT_ROOMS = /^\.\/dist\/(?:index|(?:protocol|stream|client)\/.*)\.js$/;
 
 rmSync("dist", { recursive: true, force: true });
 const { status } = spawnSync("tsc", ["-p", "tsconfig.build.json"], { stdio: "inherit" });
 process.exitCode = status ?? 1;
-if (status === 0) await joinEntries();
+if (status === 0) {
+  await joinEntries();
+  await buildInspector();
+}
 
 async function joinEntries(): Promise<void> {
   const { exports }: { readonly exports: Readonly<Record<string, string>> } = JSON.parse(

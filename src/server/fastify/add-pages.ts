@@ -5,7 +5,8 @@
  * this server, and any WebSocket. A page at `/` takes the place of the one that is there otherwise.
  */
 import { extname } from "node:path";
-import type { FastifyInstance } from "fastify";
+import { gzipSync } from "node:zlib";
+import type { FastifyInstance, RouteHandlerMethod } from "fastify";
 import { HeddleError } from "../../protocol/index.ts";
 import { SAFE_HEADERS } from "../http/index.ts";
 import type { PageFiles } from "./page-files.ts";
@@ -33,7 +34,8 @@ const PAGE_HEADERS = {
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    "img-src 'self' data:",
+    "img-src 'self' data: blob:",
+    "media-src 'self' data: blob:",
     "font-src 'self'",
     "connect-src 'self' ws: wss:",
     "form-action 'none'",
@@ -42,6 +44,14 @@ const PAGE_HEADERS = {
   ].join("; "),
   "cross-origin-resource-policy": "same-origin",
 } as const;
+
+/** Names that change with what is in the file, as bundlers make them: what was fetched once never has to be asked for again. */
+const HASHED = /^assets\/.+-[\w-]{8}\.\w+$/;
+const FOR_EVER = { "cache-control": "public, max-age=31536000, immutable" } as const;
+
+/** Files of these types get smaller by compressing them, above this size. */
+const COMPRESSIBLE = /^(?:text|application)\//;
+const MIN_COMPRESSED_BYTES = 1024;
 
 /** Adds the pages, after the routes: a path that is taken is refused with `config-invalid`. */
 export function addPages(app: FastifyInstance, pages: Pages): void {
@@ -59,11 +69,25 @@ export function addPages(app: FastifyInstance, pages: Pages): void {
     for (const [name, contents] of Object.entries(files)) {
       const url = `${base}/${name === "index.html" ? "" : name}`;
       claim(app, path, url);
-      const headers = { ...PAGE_HEADERS, "content-type": MEDIA_TYPES[extname(name)] ?? "application/octet-stream" };
-      const bytes = Buffer.from(contents);
-      app.get(url, async (_, reply) => reply.headers(headers).send(bytes));
+      app.get(url, fileAnswer(name, Buffer.from(contents)));
     }
   }
+}
+
+function fileAnswer(name: string, bytes: Buffer): RouteHandlerMethod {
+  const mediaType = MEDIA_TYPES[extname(name)] ?? "application/octet-stream";
+  const headers = { ...PAGE_HEADERS, "content-type": mediaType, ...(HASHED.test(name) && FOR_EVER) };
+  const isCompressible = COMPRESSIBLE.test(mediaType) && bytes.length >= MIN_COMPRESSED_BYTES;
+  // Made when somebody asks for it first, and kept.
+  let compressed: Buffer | undefined;
+  return async (request, reply) => {
+    reply.headers(headers);
+    if (!isCompressible) return reply.send(bytes);
+    reply.header("vary", "accept-encoding");
+    if (!/\bgzip\b/.test(request.headers["accept-encoding"] ?? "")) return reply.send(bytes);
+    compressed ??= gzipSync(bytes);
+    return reply.header("content-encoding", "gzip").send(compressed);
+  };
 }
 
 function claim(app: FastifyInstance, path: string, url: string): void {

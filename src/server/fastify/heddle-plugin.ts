@@ -27,6 +27,7 @@ import { createSessions } from "../session/index.ts";
 import type { SessionOptions, Sessions } from "../session/index.ts";
 import { addPages } from "./add-pages.ts";
 import type { Pages } from "./add-pages.ts";
+import { inspectorFiles } from "./inspector-files.ts";
 import { Connections } from "./connections.ts";
 import { errorReplies } from "./error-reply.ts";
 import { LOG_SERIALIZERS, aboutRun, told } from "./log-lines.ts";
@@ -56,6 +57,8 @@ interface HttpOptions extends OriginRules, DoorRules {
   readonly mounts?: Mounts;
   /** Pages of your own, such as `{ "/sample": await readPageFiles("public") }`. One at `/` replaces ours. Default none. */
   readonly pages?: Pages | undefined;
+  /** Whether the inspector is the page at `/`, where `pages` has no other. Default true. */
+  readonly inspector?: boolean | undefined;
 }
 
 /** Options of `heddlePlugin`. */
@@ -176,7 +179,8 @@ async function addRoutes(
   });
 
   await heddle.open();
-  const { pages = {} } = options;
+  const inspector = options.inspector === false ? undefined : await inspectorFiles();
+  const pages = { ...(inspector !== undefined && { "/": inspector }), ...options.pages };
   const replaced = Object.hasOwn(pages, "/") ? "page" : undefined;
   for (const route of routes) if (route.id !== replaced) addRoute(app, route, site, connections);
   addPages(app, pages);

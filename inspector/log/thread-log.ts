@@ -1,0 +1,201 @@
+/**
+ * Every event of a thread, whatever its branch, live from the log. It is read once from the beginning and then followed; a lost
+ * connection is taken up again behind the newest event. While nobody can see the page nothing is held open.
+ *
+ * Entries are only ever added, so what was read stays where it is. Listeners are called at most once in a frame.
+ */
+import type { HeddleClient } from "heddle/client";
+import { HeddleError, METADATA_KEY } from "heddle/protocol";
+import type { Event } from "heddle/protocol";
+
+/** One event of a log. */
+export interface LogEntry {
+  /** Its place in the log: 1, 2, 3 … */
+  readonly seq: number;
+  /** Its cursor. */
+  readonly id: string;
+  /** The run that it belongs to. */
+  readonly runId: string;
+  /** The event, as it is in the log. */
+  readonly event: Event;
+  /** When it was, where that is known. */
+  readonly atMs: number | undefined;
+}
+
+/** A log as far as it is known. */
+export interface LogView {
+  /** The events: the same list, which grows. */
+  readonly entries: readonly LogEntry[];
+  /** How many they are now. */
+  readonly count: number;
+  /** How many events the log had when it was opened. */
+  readonly total: number;
+  /** `loading` until all that was there at first is here; `missing` while there is no such thread. */
+  readonly status: "loading" | "live" | "reconnecting" | "missing" | "failed";
+  /** Why it is followed no more. */
+  readonly error: HeddleError | undefined;
+}
+
+const RETRY_MS = 1000;
+/** While a long log is read the page has to stay usable. */
+const LOADING_MS = 120;
+
+/** The log of one thread. */
+export class ThreadLog {
+  readonly #client: HeddleClient;
+  readonly #threadId: string;
+  readonly #listeners = new Set<() => void>();
+  #view: LogView = { entries: [], count: 0, total: 0, status: "loading", error: undefined };
+  #entries: LogEntry[] = [];
+  #status: LogView["status"] = "loading";
+  #error: HeddleError | undefined;
+  #total = 0;
+  #stop: AbortController | undefined;
+  #scheduled = false;
+
+  constructor(client: HeddleClient, threadId: string) {
+    this.#client = client;
+    this.#threadId = threadId;
+  }
+
+  /** What is known: the same object until there is more. */
+  readonly view = (): LogView => this.#view;
+
+  /** Follows the log while somebody listens. */
+  readonly subscribe = (listener: () => void): (() => void) => {
+    const own = (): void => listener();
+    this.#listeners.add(own);
+    if (this.#listeners.size === 1) {
+      document.addEventListener("visibilitychange", this.#turn);
+      this.#turn();
+    }
+    return () => {
+      this.#listeners.delete(own);
+      if (this.#listeners.size > 0) return;
+      document.removeEventListener("visibilitychange", this.#turn);
+      this.#turn();
+    };
+  };
+
+  /** Tries again after a failure. */
+  readonly retry = (): void => {
+    this.#stop?.abort();
+    this.#stop = undefined;
+    this.#turn();
+  };
+
+  readonly #turn = (): void => {
+    const isWanted = this.#listeners.size > 0 && document.visibilityState === "visible";
+    if (isWanted && this.#stop === undefined) {
+      this.#stop = new AbortController();
+      void this.#follow(this.#stop.signal);
+    } else if (!isWanted) {
+      this.#stop?.abort();
+      this.#stop = undefined;
+    }
+  };
+
+  /** Follows until the signal says so. Never rejects. */
+  async #follow(signal: AbortSignal): Promise<void> {
+    const thread = this.#client.thread(this.#threadId);
+    while (!signal.aborted) {
+      try {
+        if (this.#total === 0) this.#total = seqOf((await thread.details()).lastEventId);
+        const after = this.#entries.at(-1)?.id;
+        this.#says(this.#entries.length < this.#total ? "loading" : "live");
+        const log = thread.history({
+          ...(after !== undefined && { after }),
+          all: true,
+          meta: true,
+          follow: true,
+          signal,
+        });
+        for await (const { id, event } of log) {
+          if (signal.aborted) return;
+          this.#take(id, event);
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!this.#outlives(error)) return;
+      }
+      if (!signal.aborted) await pause(RETRY_MS, signal);
+    }
+  }
+
+  #take(id: string, event: Event): void {
+    const seq = seqOf(id);
+    this.#entries.push({ seq, id, runId: runOf(event), event, atMs: event.timestamp ?? undefined });
+    if (this.#status !== "live" && seq >= this.#total) this.#status = "live";
+    this.#changed();
+  }
+
+  /** Whether it is worth trying again, after this. */
+  #outlives(error: unknown): boolean {
+    const failure = error instanceof HeddleError ? error : undefined;
+    if (failure?.code === "thread-unknown") {
+      this.#forget();
+      this.#says("missing");
+      return true;
+    }
+    // The thread was deleted, and another of its name was made.
+    if (failure?.code === "cursor-invalid" || failure?.code === "cursor-trimmed") {
+      this.#forget();
+      return true;
+    }
+    if (failure !== undefined && failure.code !== "server-unreachable" && failure.code !== "server-closing") {
+      this.#says("failed", failure);
+      return false;
+    }
+    this.#says("reconnecting");
+    return true;
+  }
+
+  #forget(): void {
+    this.#entries = [];
+    this.#total = 0;
+  }
+
+  #says(status: LogView["status"], error?: HeddleError): void {
+    this.#status = status;
+    this.#error = error;
+    this.#changed();
+  }
+
+  #changed(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    const tell = (): void => {
+      this.#scheduled = false;
+      const { length: count } = this.#entries;
+      this.#view = { entries: this.#entries, count, total: this.#total, status: this.#status, error: this.#error };
+      for (const listener of this.#listeners) listener();
+    };
+    if (this.#status === "loading") setTimeout(tell, LOADING_MS);
+    else requestAnimationFrame(tell);
+  }
+}
+
+/** The place in the log that a cursor names. */
+export const seqOf = (cursor: string): number => Number(cursor.slice(-16));
+
+function runOf(event: Event): string {
+  const ours: unknown = event.metadata?.[METADATA_KEY];
+  const named: unknown = Object(ours).runId;
+  return typeof named === "string" ? named : "";
+}
+
+/** The event without the name of its run, which is told only to who reads all branches. */
+export function bareEvent({ event }: LogEntry): Event {
+  const { [METADATA_KEY]: ours, ...others } = event.metadata ?? {};
+  const { runId: _, ...kept } = Object(ours);
+  const metadata = { ...others, ...(Object.keys(kept).length > 0 && { [METADATA_KEY]: kept }) };
+  if (Object.keys(metadata).length > 0) return { ...event, metadata };
+  const { metadata: _none, ...bare } = event;
+  return bare as Event;
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+  });

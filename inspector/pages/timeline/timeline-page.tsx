@@ -1,0 +1,9 @@
+/** The page Timeline. */
+import type { ReactElement } from "react";
+import type { ThreadPageProps } from "../../app.tsx";
+import { ThreadHeader } from "../../shell/thread-header.tsx";
+
+/** The page. */
+export function TimelinePage({ threadId }: ThreadPageProps): ReactElement {
+  return <ThreadHeader threadId={threadId} page="Timeline" />;
+}

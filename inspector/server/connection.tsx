@@ -1,0 +1,90 @@
+/**
+ * The way to the server for everything below: who asks, and with which token. A server that wants one is asked for with a
+ * form; the token stays in this tab. Nothing is shown before it is known who asks.
+ */
+import { createContext, useCallback, useContext, useEffect, useMemo, useState } from "react";
+import type { ReactElement, ReactNode } from "react";
+import { connect } from "heddle/client";
+import { HeddleError } from "heddle/protocol";
+import { HeddleProvider } from "heddle/react";
+import { ErrorState } from "../ui/error-state.tsx";
+import { Loading } from "../ui/loading.tsx";
+import { Server, pageUrl } from "./server.ts";
+import { TokenForm } from "./token-form.tsx";
+import type { Me } from "./api.ts";
+
+/** The way to the server. */
+export interface Connection {
+  /** Requests. */
+  readonly server: Server;
+  /** Who asks. */
+  readonly me: Me;
+  /** Asks for another token. */
+  readonly signOut: () => void;
+}
+
+const ConnectionContext = createContext<Connection | undefined>(undefined);
+
+/** The way to the server, in a component. */
+export function useConnection(): Connection {
+  const connection = useContext(ConnectionContext);
+  if (connection === undefined) throw new Error("useConnection is used outside of ConnectionRoot.");
+  return connection;
+}
+
+const TOKEN_KEY = "heddle-token";
+
+type Answer = { readonly of: Server; readonly me?: Me; readonly error?: HeddleError };
+
+/** Connects whatever is below. */
+export function ConnectionRoot({ children }: { readonly children: ReactNode }): ReactElement {
+  const [token, setToken] = useState(() => sessionStorage.getItem(TOKEN_KEY) ?? undefined);
+  const [attempt, setAttempt] = useState(0);
+  const server = useMemo(() => new Server(pageUrl(), token), [token, attempt]);
+  const [answer, setAnswer] = useState<Answer>();
+  const choose = useCallback((chosen: string | undefined) => {
+    if (chosen === undefined) sessionStorage.removeItem(TOKEN_KEY);
+    else sessionStorage.setItem(TOKEN_KEY, chosen);
+    setToken(chosen);
+    setAttempt((count) => count + 1);
+  }, []);
+  useEffect(() => {
+    const gone = new AbortController();
+    server.json<Me>("/me", { signal: gone.signal }).then(
+      (me) => setAnswer({ of: server, me }),
+      (error: unknown) => {
+        if (!gone.signal.aborted && error instanceof HeddleError) setAnswer({ of: server, error });
+      },
+    );
+    return () => gone.abort();
+  }, [server]);
+  const known = answer?.of === server ? answer : undefined;
+  if (known === undefined) return <Loading label="Asking the server who you are" />;
+  const { me, error } = known;
+  if (me !== undefined) {
+    return (
+      <Connected server={server} me={me} signOut={() => choose(undefined)}>
+        {children}
+      </Connected>
+    );
+  }
+  if (error?.code === "unauthenticated") {
+    return <TokenForm problem={token === undefined ? undefined : error.message} onToken={choose} />;
+  }
+  return (
+    <ErrorState title="The server cannot be reached" error={error} onRetry={() => setAttempt((count) => count + 1)} />
+  );
+}
+
+function Connected({ server, me, signOut, children }: Connection & { readonly children: ReactNode }): ReactElement {
+  const [client] = useState(() =>
+    // One WebSocket for all threads: streams of their own would use up the connections that a browser allows.
+    connect(server.url, { transport: "websocket", ...(server.token !== undefined && { token: server.token }) }),
+  );
+  const value = useMemo(() => ({ server, me, signOut }), [server, me]);
+  return (
+    <ConnectionContext.Provider value={value}>
+      <HeddleProvider client={client}>{children}</HeddleProvider>
+    </ConnectionContext.Provider>
+  );
+}

@@ -1,0 +1,58 @@
+/** Requests to the server that this page came from, beside what `heddle/client` makes. */
+import { ERRORS, HeddleError } from "heddle/protocol";
+import type { ErrorCode } from "heddle/protocol";
+
+/** A server, and the token that it is asked with. */
+export class Server {
+  /** Its address, with the path that it is mounted under, without a slash at the end. */
+  readonly url: string;
+  /** The token, where there is one. */
+  readonly token: string | undefined;
+
+  constructor(url: string, token: string | undefined) {
+    this.url = url;
+    this.token = token;
+  }
+
+  /** Asks for JSON. Throws the server's error, or `server-unreachable`. */
+  async json<T>(
+    path: string,
+    init: { readonly method?: string; readonly body?: unknown; readonly signal?: AbortSignal } = {},
+  ): Promise<T> {
+    const { method = "GET", body, signal } = init;
+    const headers = {
+      ...(this.token !== undefined && { authorization: `Bearer ${this.token}` }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+    };
+    let response: Response;
+    let answer: unknown;
+    try {
+      response = await fetch(this.url + path, {
+        method,
+        headers,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(signal !== undefined && { signal }),
+      });
+      answer = await response.json();
+    } catch (cause) {
+      signal?.throwIfAborted();
+      const message = "The server does not answer. Is it running?";
+      throw new HeddleError("server-unreachable", message, { url: this.url }, { cause });
+    }
+    if (!response.ok) throw refusalOf(answer, response.status);
+    // The server is the one that this page was built with.
+    return answer as T;
+  }
+}
+
+function refusalOf(answer: unknown, status: number): HeddleError {
+  const { code, message, details }: Partial<Record<string, unknown>> = Object(Object(answer).error);
+  const known = typeof code === "string" && isCode(code) ? code : "server-unreachable";
+  const sentence = typeof message === "string" ? message : `The server answered ${status}.`;
+  return new HeddleError(known, sentence, Object(details));
+}
+
+const isCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code);
+
+/** Where this page came from. */
+export const pageUrl = (): string => new URL(".", location.href.split("#")[0]).href.replace(/\/+$/, "");

@@ -1,0 +1,42 @@
+/** The head of a page about a thread: what the thread is called, how it stands, and what can be done here. */
+import type { ReactElement, ReactNode } from "react";
+import { usePageTitle } from "../page-title.ts";
+import { useRecentThreads } from "../threads/recent-threads.tsx";
+import { StatusBadge } from "../ui/status-badge.tsx";
+import "./page-header.css";
+
+/** The head of a page about a thread. Children stand at its right. */
+export function ThreadHeader({
+  threadId,
+  page,
+  title,
+  status,
+  children,
+}: {
+  readonly threadId: string;
+  /** What the page is called. */
+  readonly page: string;
+  /** The thread's title, where the page knows it better than the list. */
+  readonly title?: string | undefined;
+  /** How it stands, where the page knows it better than the list. */
+  readonly status?: string | undefined;
+  readonly children?: ReactNode;
+}): ReactElement {
+  const { threads } = useRecentThreads();
+  const summary = threads?.find((thread) => thread.threadId === threadId);
+  const isNew = threads !== undefined && summary === undefined && (status ?? "none") === "none";
+  const name = title ?? summary?.title ?? (isNew ? "New conversation" : threadId);
+  usePageTitle(`${page}: ${name}`);
+  return (
+    <header className="page-header">
+      <div className="page-title">
+        <h1>{name}</h1>
+        <p>
+          <StatusBadge status={status ?? summary?.status} />
+          {name !== threadId && <code>{threadId}</code>}
+        </p>
+      </div>
+      <div className="page-actions">{children}</div>
+    </header>
+  );
+}

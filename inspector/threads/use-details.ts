@@ -1,0 +1,44 @@
+/** Everything about a thread but what was said in it: its runs as a tree, heads, role; fetched anew when the thread changed. */
+import { useCallback, useEffect, useState } from "react";
+import type { ThreadDetails } from "heddle/client";
+import { HeddleError } from "heddle/protocol";
+import { useHeddle } from "heddle/react";
+import { useRecentThreads } from "./recent-threads.tsx";
+
+/** A thread in full. */
+export interface Details {
+  /** The thread; undefined until it is here, or where it is not there. */
+  readonly details: ThreadDetails | undefined;
+  /** Why it is not here. `thread-unknown` for a thread that nothing was said in yet. */
+  readonly error: HeddleError | undefined;
+  /** Fetches it now. */
+  readonly refresh: () => void;
+}
+
+/** A thread in full, in a component. */
+export function useDetails(threadId: string): Details {
+  const client = useHeddle();
+  const { threads } = useRecentThreads();
+  const summary = threads?.find((thread) => thread.threadId === threadId);
+  const changed = `${summary?.updatedAt} ${summary?.status} ${summary?.head}`;
+  const [asked, setAsked] = useState(0);
+  const [known, setKnown] = useState<Omit<Details, "refresh"> & { readonly of: string }>();
+  useEffect(() => {
+    let isWanted = true;
+    client
+      .thread(threadId)
+      .details()
+      .then(
+        (details) => isWanted && setKnown({ of: threadId, details, error: undefined }),
+        (error: unknown) => {
+          if (isWanted && error instanceof HeddleError) setKnown({ of: threadId, details: undefined, error });
+        },
+      );
+    return () => {
+      isWanted = false;
+    };
+  }, [client, threadId, changed, asked]);
+  const refresh = useCallback(() => setAsked((count) => count + 1), []);
+  const current = known?.of === threadId ? known : undefined;
+  return { details: current?.details, error: current?.error, refresh };
+}

@@ -1,0 +1,46 @@
+/** What is around every page: the ways between them, the colours, narrow screens, and a place that is not there. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { chat } from "../../examples/agents/chat.ts";
+import type { Served } from "../../src/server/fastify/index.ts";
+import { findings, inspecting, overflows, serving } from "./inspected.ts";
+
+const { visit } = inspecting();
+let server: Served;
+beforeAll(async () => {
+  server = await serving({ agents: [chat] });
+});
+afterAll(() => server.close());
+
+const NAMES = ["Talk", "Timeline", "Time travel", "Branches", "Threads", "Health", "Connect your own"];
+
+test("every page is reached by the keyboard alone, and says in the tab what it is", async () => {
+  const page = await visit(server.url);
+  const navigation = page.getByRole("navigation", { name: "Pages" });
+  for (const name of NAMES) {
+    await navigation.getByRole("link", { name }).focus();
+    await page.keyboard.press("Enter");
+    await navigation.locator("[aria-current=page]").getByText(name, { exact: true }).waitFor();
+  }
+  await page.waitForFunction(() => document.title.startsWith("Connect"));
+});
+
+test("the colours are the system's, or the ones that were chosen, also after a reload", async () => {
+  const page = await visit(server.url, { colorScheme: "dark" });
+  const ground = (): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  await page.getByRole("button", { name: /^Colours: System/ }).waitFor();
+  const dark = await ground();
+  await page.getByRole("button", { name: /^Colours: System/ }).click();
+  await page.getByRole("button", { name: /^Colours: Light/ }).waitFor();
+  const light = await ground();
+  expect(light).not.toBe(dark);
+  await page.reload();
+  await page.getByRole("button", { name: /^Colours: Light/ }).waitFor();
+  expect(await ground()).toBe(light);
+});
+
+test.each(["light", "dark"] as const)("a phone shows it without anything beyond its edge, %s", async (colorScheme) => {
+  const page = await visit(server.url, { width: "phone", colorScheme, at: "#/threads" });
+  await page.getByRole("heading", { name: "Threads" }).waitFor();
+  expect(await overflows(page)).toBe(false);
+  expect(await findings(page)).toEqual([]);
+});
