@@ -425,6 +425,6 @@ test("npm start mounts the same endpoints, and the page at /sample", async () =>
     { path: "/api/ag-ui/tools" },
     { path: "/api/ag-ui/reasoning" },
   ]);
-  expect(await (await fetch(server.url)).text()).toContain("What runs here");
+  expect(await (await fetch(server.url)).text()).toContain('<div id="root">');
   await server.stop();
 });

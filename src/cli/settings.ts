@@ -68,6 +68,8 @@ export const SETTINGS = {
   mounts: { variable: "HEDDLE_MOUNTS", flag: undefined, kind: mounts },
   /** Folders of pages, by their path. */
   pages: { variable: "HEDDLE_PAGES", flag: "--page", kind: pages },
+  /** Whether the inspector is the page at `/`. */
+  inspector: { variable: "HEDDLE_INSPECTOR", flag: undefined, kind: flag },
   /** How posts for agents are taken. */
   rules: { variable: "HEDDLE_RULES", flag: undefined, kind: agentRules },
   /** Request headers to pass on to agents that run elsewhere. */

@@ -19,9 +19,12 @@ test("every page is reached by the keyboard alone, and says in the tab what it i
   for (const name of NAMES) {
     await navigation.getByRole("link", { name }).focus();
     await page.keyboard.press("Enter");
-    await navigation.locator("[aria-current=page]").getByText(name, { exact: true }).waitFor();
+    await page
+      .locator("nav [aria-current=page]")
+      .and(page.getByRole("link", { name, exact: true }))
+      .waitFor();
   }
-  await page.waitForFunction(() => document.title.startsWith("Connect"));
+  await expect.poll(() => page.title()).toMatch(/^Connect.* · Heddle$/);
 });
 
 test("the colours are the system's, or the ones that were chosen, also after a reload", async () => {

@@ -84,11 +84,26 @@ describe("a page", () => {
   });
 
   test("at the root takes the place of ours; without one, ours is there", async () => {
-    expect(await (await fetch(served.url)).text()).toContain("What runs here");
+    expect(await (await fetch(served.url)).text()).toContain('<div id="root">');
     const own = await serving({ "/": { "index.html": "<title>root</title>" } });
     expect(await (await fetch(own.url)).text()).toBe("<title>root</title>");
     expect((await fetch(`${own.url}/agents`)).status).toBe(200);
     await own.close();
+    const plain = await serve({ agents: [quiet], store: memoryStore(), port: 0, host: "localhost", inspector: false });
+    expect(await (await fetch(plain.url)).text()).toContain("What runs here");
+    await plain.close();
+  });
+
+  test("the inspector brings what it loads itself, compressed where that is taken, and keeps it for good", async () => {
+    const html = await (await fetch(served.url)).text();
+    const script = /src="\.\/(assets\/[^"]+\.js)"/.exec(html)?.[1] ?? "";
+    const plain = await fetch(`${served.url}/${script}`, { headers: { "accept-encoding": "identity" } });
+    const packed = await fetch(`${served.url}/${script}`, { headers: { "accept-encoding": "gzip" } });
+    expect([plain.headers.get("content-encoding"), packed.headers.get("content-encoding")]).toEqual([null, "gzip"]);
+    expect(packed.headers.get("vary")).toBe("accept-encoding");
+    expect(await packed.text()).toBe(await plain.text());
+    expect(packed.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    expect((await fetch(served.url)).headers.get("cache-control")).toBe("no-cache");
   });
 
   test("stands below the prefix of its plugin", async () => {
@@ -97,6 +112,9 @@ describe("a page", () => {
     await app.register(heddlePlugin, { agents: [quiet], store: memoryStore(), prefix: "/ai", pages });
     expect((await app.inject("/ai/app")).headers.location).toBe("/ai/app/");
     expect((await app.inject("/ai/app/")).body).toBe("x");
+    // The inspector too: what it loads is named from where it stands.
+    expect((await app.inject("/ai")).headers.location).toBe("/ai/");
+    expect((await app.inject("/ai/")).body).toContain('<div id="root">');
     await app.close();
   });
 });

@@ -66,10 +66,16 @@ export function addPages(app: FastifyInstance, pages: Pages): void {
       claim(app, path, base);
       app.get(base, async (_, reply) => reply.headers(PAGE_HEADERS).redirect(`${app.prefix}${base}/`, 308));
     }
+    // The same, where the page is that of the prefix itself.
+    else if (app.prefix !== "") {
+      const redirect: RouteHandlerMethod = async (_, reply) =>
+        reply.headers(PAGE_HEADERS).redirect(`${app.prefix}/`, 308);
+      app.get("/", { prefixTrailingSlash: "no-slash" }, redirect);
+    }
     for (const [name, contents] of Object.entries(files)) {
       const url = `${base}/${name === "index.html" ? "" : name}`;
       claim(app, path, url);
-      app.get(url, fileAnswer(name, Buffer.from(contents)));
+      app.get(url, { prefixTrailingSlash: "slash" }, fileAnswer(name, Buffer.from(contents)));
     }
   }
 }

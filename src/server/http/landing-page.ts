@@ -1,6 +1,6 @@
 /**
  * The page at `/`: what runs here, and how to call it. One file, no script, no request to anywhere.
- * The inspector takes its place.
+ * Where the inspector is served, it stands in its place.
  */
 
 /** What the page is about. */
@@ -39,8 +39,8 @@ ${agents.length === 0 ? none : list}
 <p>Watch it again, from the start or from the <code>id:</code> of any event with <code>&amp;after=</code>. The same
 command as above joins the same run; a new <code>runId</code> starts another.</p>
 <pre>${escape(attach)}</pre>
-<h2>What is not here yet</h2>
-<p>The inspector will be on this page. <a href="${escape(`${prefix}/openapi.json`)}">openapi.json</a> says what else answers.</p>
+<h2>What else is here</h2>
+<p><a href="${escape(`${prefix}/openapi.json`)}">openapi.json</a> says what else answers.</p>
 </main>
 </html>
 `;
