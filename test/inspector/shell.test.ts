@@ -24,7 +24,7 @@ test("every page is reached by the keyboard alone, and says in the tab what it i
       .and(page.getByRole("link", { name, exact: true }))
       .waitFor();
   }
-  await expect.poll(() => page.title()).toMatch(/^Connect.* · Heddle$/);
+  await expect.poll(() => page.title(), { timeout: 20_000 }).toMatch(/^Connect.* · Heddle$/);
 });
 
 test("the colours are the system's, or the ones that were chosen, also after a reload", async () => {
