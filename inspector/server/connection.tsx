@@ -59,7 +59,13 @@ export function ConnectionRoot({ children }: { readonly children: ReactNode }): 
     return () => gone.abort();
   }, [server]);
   const known = answer?.of === server ? answer : undefined;
-  if (known === undefined) return <Loading label="Asking the server who you are" />;
+  if (known === undefined) {
+    return (
+      <main className="alone">
+        <Loading label="Asking the server who you are" />
+      </main>
+    );
+  }
   const { me, error } = known;
   if (me !== undefined) {
     return (
@@ -72,7 +78,9 @@ export function ConnectionRoot({ children }: { readonly children: ReactNode }): 
     return <TokenForm problem={token === undefined ? undefined : error.message} onToken={choose} />;
   }
   return (
-    <ErrorState title="The server cannot be reached" error={error} onRetry={() => setAttempt((count) => count + 1)} />
+    <main className="alone">
+      <ErrorState title="The server cannot be reached" error={error} onRetry={() => setAttempt((count) => count + 1)} />
+    </main>
   );
 }
 
