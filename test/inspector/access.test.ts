@@ -1,0 +1,93 @@
+/** Who looks: a server that wants a token, another tenant's, somebody who may only watch, and a token that runs out. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { connect } from "../../src/client/index.ts";
+import type { Served } from "../../src/server/fastify/index.ts";
+import { findings, inspecting, serving } from "./inspected.ts";
+import { SHOWN, fillShowcase, showcaseAgents } from "./showcase.ts";
+
+const KEYS = {
+  ada: { key: "key-of-ada-the-operator", tenant: "acme", user: "ada", roles: ["operator"] },
+  olga: { key: "key-of-olga-who-watches", tenant: "acme", user: "olga", roles: ["observer"] },
+  bob: { key: "key-of-bob-of-elsewhere", tenant: "globex", user: "bob", roles: ["owner"] },
+} as const;
+
+const { visit } = inspecting();
+let showcase: Awaited<ReturnType<typeof showcaseAgents>>;
+let server: Served;
+beforeAll(async () => {
+  showcase = await showcaseAgents();
+  server = await serving({ agents: showcase.agents, auth: { keys: KEYS } });
+  await fillShowcase(server.url, KEYS.ada.key);
+});
+afterAll(async () => {
+  await server.close();
+  showcase.close();
+});
+
+async function signIn(page: Page, token: string): Promise<void> {
+  await page.getByLabel("Token").fill(token);
+  await page.keyboard.press("Enter");
+}
+
+const recent = (page: Page) => page.getByRole("region", { name: "Recent conversations" });
+
+test("a token is asked for; a wrong one is refused with why; the right one stays for the tab, and can be given back", async () => {
+  const page = await visit(server.url, { at: "#/threads" });
+  await page.getByRole("heading", { name: "Sign in to Heddle" }).waitFor();
+  expect(await findings(page)).toEqual([]);
+  await signIn(page, "not a key");
+  await page
+    .getByRole("alert")
+    .filter({ hasText: /token|key/i })
+    .waitFor();
+  await signIn(page, KEYS.ada.key);
+  await recent(page).getByText("A weekend in Rome").waitFor();
+  await page.reload();
+  await recent(page).getByText("A weekend in Rome").waitFor();
+  await page.getByText("ada", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Use another token" }).click();
+  await page.getByRole("heading", { name: "Sign in to Heddle" }).waitFor();
+});
+
+test("another tenant's token shows that tenant's threads, and none of the others', by link neither", async () => {
+  const client = connect(server.url, { token: KEYS.bob.key });
+  await client.thread("of-globex").run("chat", "Hello from Globex").finished;
+  client.close();
+  const page = await visit(server.url, { at: `#/timeline/${SHOWN.branches}` });
+  await signIn(page, KEYS.bob.key);
+  await recent(page).getByText("of-globex").waitFor();
+  expect(await recent(page).getByRole("link").count()).toBe(1);
+  await page
+    .getByRole("main")
+    .getByText(/no such|not there|does not exist|no thread|nothing/i)
+    .first()
+    .waitFor();
+  await page.goto(`${server.url}/#/talk/of-globex`);
+  await page.getByText("Hello from Globex").first().waitFor();
+});
+
+test("who may only watch sees everything and is offered nothing that writes", async () => {
+  const page = await visit(server.url, { at: `#/talk/${SHOWN.question}` });
+  await signIn(page, KEYS.olga.key);
+  await page.getByText("Delete /var/build/report.txt").first().waitFor();
+  await page.getByText("read only").waitFor();
+  expect(
+    await page
+      .getByRole("button", { name: /^(Approve|Send|Decline)$/ })
+      .and(page.locator(":enabled"))
+      .count(),
+  ).toBe(0);
+  await page.goto(`${server.url}/#/threads`);
+  await page.getByRole("main").getByText("A weekend in Rome").waitFor();
+  const writing = page.getByRole("button", { name: /delete|rename|archive|import/i });
+  expect(await writing.and(page.locator(":enabled")).count()).toBe(0);
+  await page.goto(`${server.url}/#/timeline/${SHOWN.branches}`);
+  await page.getByText("RUN_STARTED").first().waitFor();
+  await page.goto(`${server.url}/#/health`);
+  await page
+    .getByRole("main")
+    .getByText(/operator/)
+    .first()
+    .waitFor();
+});
