@@ -7,6 +7,7 @@
 import { HeddleError } from "../protocol/index.ts";
 import { MemoryThread, unknownRun, unknownThread } from "./memory-thread.ts";
 import type { MemoryRun } from "./memory-thread.ts";
+import { memoryUsage } from "./memory-usage.ts";
 import type { ClaimRequest, ClaimResult, EnqueueRequest, EnqueueResult } from "./store.ts";
 import type { ListRequest, Store, ThreadDump, ThreadInfo, ThreadKey } from "./store.ts";
 import { pageOf } from "./thread-page.ts";
@@ -31,6 +32,7 @@ export function memoryStore({ nowMs = Date.now }: MemoryStoreOptions = {}): Stor
   };
 
   return {
+    kind: "memory",
     open: () => within(() => undefined),
     async close() {
       closed = true;
@@ -91,6 +93,7 @@ export function memoryStore({ nowMs = Date.now }: MemoryStoreOptions = {}): Stor
         return annotated;
       }),
     claimToolCall: (request) => within((now) => threads.need(request).claimToolCall(request, now)),
+    usage: () => within(() => memoryUsage(threads.all())),
     nowMs: () => within((now) => now),
     watch: (key, watcher) => watchers.add(key, watcher),
     ...queueing(threads, within, watchers),
