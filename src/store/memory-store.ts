@@ -93,7 +93,6 @@ export function memoryStore({ nowMs = Date.now }: MemoryStoreOptions = {}): Stor
         return annotated;
       }),
     claimToolCall: (request) => within((now) => threads.need(request).claimToolCall(request, now)),
-    usage: () => within(() => memoryUsage(threads.all())),
     nowMs: () => within((now) => now),
     watch: (key, watcher) => watchers.add(key, watcher),
     ...queueing(threads, within, watchers),
@@ -248,7 +247,7 @@ const settling = (threads: Threads, within: Within): Settling => ({
 
 const keyOf = ({ about: { tenant, threadId } }: MemoryThread): ThreadKey => ({ tenant, threadId });
 
-type Housekeeping = Pick<Store, "listThreads" | "updateThread" | "deleteThread" | "importThread">;
+type Housekeeping = Pick<Store, "listThreads" | "updateThread" | "deleteThread" | "importThread" | "usage">;
 
 const housekeeping = (threads: Threads, within: Within): Housekeeping => ({
   listThreads: (request) => within(() => pageOf(threads.of(request), request)),
@@ -265,6 +264,7 @@ const housekeeping = (threads: Threads, within: Within): Housekeeping => ({
       return thread.info();
     }),
   deleteThread: (key) => within(() => threads.delete(key)),
+  usage: () => within(() => memoryUsage(threads.all())),
   importThread: (key, dump, { owner } = {}) =>
     within((now) => {
       if (threads.get(key) !== undefined) throw threadExists(key);

@@ -6,6 +6,7 @@ import type { PlainAnswer } from "./answer.ts";
 import { serverClosing } from "./error-answer.ts";
 import { landingPage } from "./landing-page.ts";
 import type { Route } from "./route.ts";
+import { SERVER_STATUS } from "./status-schema.ts";
 
 const OBJECT = { type: "object" } as const;
 const CAPABILITIES = { $ref: "#/components/schemas/AgentCapabilities" } as const;
@@ -77,6 +78,17 @@ const metrics: Route = {
   }),
 };
 
+const status: Route = {
+  id: "status",
+  method: "GET",
+  path: "/status",
+  summary: "How this process and its store are: runs, viewers, commits, sizes, repairs, refusals and recent errors.",
+  answers: { 200: { description: "How they are.", content: { "application/json": SERVER_STATUS } } },
+  errors: [],
+  needs: "operator",
+  answer: async ({ heddle }) => jsonAnswer(await heddle.status()),
+};
+
 const agents: Route = {
   id: "agents",
   method: "GET",
@@ -105,4 +117,4 @@ const capabilities: Route = {
 };
 
 /** What is here, and how it is. */
-export const STATUS_ROUTES: readonly Route[] = [page, healthz, readyz, metrics, agents, capabilities];
+export const STATUS_ROUTES: readonly Route[] = [page, healthz, readyz, metrics, status, agents, capabilities];
