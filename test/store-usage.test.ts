@@ -68,6 +68,11 @@ test("SQLite: a sample of a long table stands for it, holes in it included", asy
   const left = sql.number("SELECT sum(length(data)) FROM segments");
   const { rawBytes } = await sqliteUsage(sql);
   expect(Math.abs(rawBytes / left - 1)).toBeLessThan(0.1);
+  const again = sqliteStore(file);
+  await again.open();
+  const counting = again.usage();
+  await again.close();
+  await expect(counting).resolves.toMatchObject({ rawBytes });
 });
 
 test("PostgreSQL: a sample of a large table stands for it", async () => {

@@ -101,9 +101,8 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Sto
     importThread: async (key, dump, options) =>
       told(key, await (await writing()).call("importThread", key, dump, options)),
     ...readingOf(reads),
-    usage: async () => {
-      const { sql } = await opened();
-      const count = sqliteUsage(sql);
+    usage: () => {
+      const count = opened().then(({ sql }) => sqliteUsage(sql));
       const done = count.then(noted, noted).finally(() => counting.delete(done));
       counting.add(done);
       return count;

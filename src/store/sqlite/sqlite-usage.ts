@@ -12,10 +12,10 @@ import type { Row } from "../sql/sql.ts";
 import type { SqliteSql } from "./sqlite-sql.ts";
 
 /** A table is read in so many stretches. */
-const STRETCHES = 64;
+const STRETCHES = 256;
 
 /** So many rows of each. */
-const ROWS_PER_STRETCH = 1024;
+const ROWS_PER_STRETCH = 256;
 
 /** What is needed of a connection. */
 type Connection = Pick<SqliteSql, "all" | "number">;
@@ -57,13 +57,14 @@ async function sumOf(sql: Connection, table: string, value: string): Promise<Sum
   const span = Math.max(ROWS_PER_STRETCH, Math.ceil((last - first + 1) / STRETCHES));
   let [rows, total] = [0, 0];
   for (let from = first; from <= last; from += span) {
+    const to = Math.min(last, from + span - 1);
     const [row] = await sql.all(
       `SELECT count(*) AS n, coalesce(sum(value), 0) AS total, max(at) AS at FROM
          (SELECT rowid AS at, ${value} AS value FROM main.${table} WHERE rowid BETWEEN $1 AND $2
           ORDER BY rowid LIMIT ${ROWS_PER_STRETCH})`,
-      [from, from + span - 1],
+      [from, to],
     );
-    const share = row === undefined ? 1 : shareRead(row, from, span);
+    const share = row === undefined ? 1 : shareRead(row, from, to);
     rows += row === undefined ? 0 : numberIn(row, "n") / share;
     total += row === undefined ? 0 : numberIn(row, "total") / share;
     await nextTurn();
@@ -72,5 +73,5 @@ async function sumOf(sql: Connection, table: string, value: string): Promise<Sum
 }
 
 /** How much of a stretch was read: all of it, unless there were more rows than are read. */
-const shareRead = (row: Row, from: number, span: number): number =>
-  numberIn(row, "n") < ROWS_PER_STRETCH ? 1 : (numberIn(row, "at") - from + 1) / span;
+const shareRead = (row: Row, from: number, to: number): number =>
+  numberIn(row, "n") < ROWS_PER_STRETCH ? 1 : (numberIn(row, "at") - from + 1) / (to - from + 1);
