@@ -51,6 +51,7 @@ const NEEDS: Readonly<Record<string, "nobody" | "anybody" | Role>> = {
   exportThread: "operator",
   importThread: "operator",
   metrics: "operator",
+  status: "operator",
 };
 
 interface Operation {

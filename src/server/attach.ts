@@ -32,6 +32,8 @@ export interface AttachOptions extends Omit<ShowOptions, "names" | "alias"> {
   readonly head?: string | undefined;
   /** The whole log, whatever branch: runs may interleave, and every event names its run. Default false. */
   readonly all?: boolean | undefined;
+  /** Whether whoever names the cursor has just begun the run, and so is not back. Default false. */
+  readonly began?: boolean | undefined;
   /** False ends at the newest event instead of waiting for more. Default true. */
   readonly follow?: boolean | undefined;
   /** What becomes of a cursor that is trimmed or of another log: a prelude in place of it all (default), or an error. */

@@ -18,6 +18,7 @@ import type { LiveLists } from "./live-lists.ts";
 import type { Principal } from "./auth/index.ts";
 import { readRunBody, readThreadId } from "./read-run-body.ts";
 import type { Runs, StartOptions, StartedRun } from "./runs.ts";
+import type { ServerStatus, StatusBoard } from "./server-status.ts";
 import type { ShowOptions } from "./show.ts";
 import type { Telemetry } from "./telemetry/index.ts";
 import { Threads } from "./threads.ts";
@@ -54,6 +55,8 @@ export interface Conversations {
   waiting(threadId: string, runId: string): Promise<QueuedRun | undefined>;
   /** What is known of a run. Throws `thread-unknown` and `run-unknown`. */
   run(threadId: string, runId: string): Promise<RunInfo>;
+  /** How the server is, for operators: numbers of the process, and what names a thread of theirs. Throws `role-missing`. */
+  status(): Promise<ServerStatus>;
   /** A ticket by which whoever holds it counts as this principal, once and soon. */
   ticket(): Promise<Ticket>;
 }
@@ -74,6 +77,8 @@ export interface ConversationsParts {
   readonly errands: Errands;
   /** What is counted and traced. */
   readonly telemetry: Telemetry;
+  /** How the server is. */
+  readonly status: StatusBoard;
   /** What each role gets to see. */
   readonly views: Views | undefined;
   /** Where tickets are had. */
@@ -83,6 +88,10 @@ export interface ConversationsParts {
   /** An agent by its name. Throws `agent-unknown`. */
   readonly agentOf: (name: string) => Agent;
 }
+
+/** Whether somebody goes on where they were cut off. Who reads a page of the log behind another never followed. */
+const isBack = ({ after, began = false, follow = true }: AttachOptions): boolean =>
+  after !== undefined && follow && !began;
 
 /** What a principal does here. */
 export const actingAs = (parts: ConversationsParts, principal: Principal): Conversations =>
@@ -128,7 +137,7 @@ class Acting implements Conversations {
   }
 
   async attach(threadId: string, options: AttachOptions = {}): Promise<Attachment> {
-    const { open, store, hubs, live, runs, views } = this.#parts;
+    const { open, store, hubs, live, runs, views, telemetry } = this.#parts;
     await open();
     const key = this.#access.key(threadId);
     const role = await this.#access.need(key, "observer");
@@ -137,6 +146,7 @@ class Acting implements Conversations {
     const seen = withRules(options, rulesFor(views, role));
     const attachment = await attach(store, hubs, key, seen, live.guard(this.#access, key, role));
     if (runId !== undefined && signal !== undefined) runs.watch({ ...key, runId }, signal);
+    if (isBack(options)) telemetry.reconnected();
     return attachment;
   }
 
@@ -184,6 +194,11 @@ class Acting implements Conversations {
     await this.#access.need(key, "observer");
     await knownThread(store, key);
     return knownRun(store, key, runId);
+  }
+
+  async status(): Promise<ServerStatus> {
+    this.#access.needOperator();
+    return this.#parts.status.tell(this.principal.tenant);
   }
 
   async ticket(): Promise<Ticket> {

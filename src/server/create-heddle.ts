@@ -9,8 +9,8 @@ import { agentsOf } from "./agents-of.ts";
 import type { AgentSource } from "./agents-of.ts";
 import { HeddleError } from "../protocol/index.ts";
 import type { AgentCapabilities } from "../protocol/index.ts";
-import { Committer, memoryStore, settleLeftovers } from "../store/index.ts";
-import type { QueuedRun, RunInfo, Store } from "../store/index.ts";
+import { CLOSINGS, Committer, memoryStore, settleLeftovers } from "../store/index.ts";
+import type { QueuedRun, RunInfo, RunKey, Store } from "../store/index.ts";
 import type { AttachOptions, Attachment } from "./attach.ts";
 import { ticketOffice } from "./auth/index.ts";
 import type { Ticket } from "./auth/index.ts";
@@ -21,6 +21,7 @@ import type { ConnectOptions, Conversations, ConversationsParts } from "./conver
 import { Errands } from "./errands.ts";
 import { Hubs } from "./hubs.ts";
 import { KeptFolds } from "./kept-folds.ts";
+import { KeptUsage } from "./kept-usage.ts";
 import { LiveAccess } from "./live-access.ts";
 import { LiveLists } from "./live-lists.ts";
 import type { PostRules } from "./post-rules.ts";
@@ -29,9 +30,12 @@ import type { RunLimits } from "./run-limits.ts";
 import { ANYBODY } from "./auth/index.ts";
 import type { Principal } from "./auth/index.ts";
 import { Reaper } from "./reaper.ts";
+import { RecentErrors } from "./recent-errors.ts";
 import { Runs } from "./runs.ts";
 import type { RepairReporter, RunErrorReporter, RunLogger } from "./executor.ts";
 import type { StartOptions, StartedRun } from "./runs.ts";
+import { StatusBoard } from "./server-status.ts";
+import type { ServerStatus } from "./server-status.ts";
 import { Telemetry } from "./telemetry/index.ts";
 import type { TelemetryOptions } from "./telemetry/index.ts";
 import type { Threads } from "./threads.ts";
@@ -75,6 +79,8 @@ export interface HeddleOptions<S = undefined> {
   readonly maxRunsPerPrincipal?: number | undefined;
   /** How often those who watch a thread are looked for whose role in it another process may have changed. Default 5,000. */
   readonly accessMs?: number;
+  /** How often the store is asked, at most, how much it holds: for `status`. Default 5,000. */
+  readonly usageMs?: number;
   /** How posts are taken where there is a choice: by the agent's name, and `*` for all. */
   readonly rules?: Readonly<Record<string, PostRules>>;
   /** What each role gets to see of threads: raw events, reasoning, places of the state. Default: `VIEW_DEFAULTS`. */
@@ -159,8 +165,10 @@ class Server implements Heddle {
       viewers: () => this.#hubs.viewers,
       viewerLag: () => this.#hubs.lag,
     }));
+    const errors = new RecentErrors();
     const onTrouble = (error: unknown): void => {
       telemetry.failed(error);
+      errors.trouble(error);
       (options.onTrouble ?? warnOf)(error);
     };
     const onCommit = (durationMs: number, batches: number): void => telemetry.committed(durationMs, batches);
@@ -169,7 +177,11 @@ class Server implements Heddle {
     const lists = (this.#lists = new LiveLists(store, { pollMs: LIST_POLL_MS, onTrouble }));
     const hubs = (this.#hubs = new Hubs(store, { pollMs, onTrouble, onWriter: () => lists.look() }));
     const folds = new KeptFolds(store);
-    const told = { telemetry, onError, onRepair, onLog };
+    const onReaped = (runs: readonly RunKey[]): void => {
+      telemetry.reaped(runs.length);
+      for (const run of runs) errors.run(run, undefined, { code: "worker-lost", message: CLOSINGS["worker-lost"] });
+    };
+    const told = { telemetry, errors, onError, onRepair, onLog, onReaped };
     const parts = { store, committer, hubs, folds, errands, leaseMs, cancelGraceMs, strict, ...told };
     const { rules = {}, views } = options;
     const rulesOf = (name: string): PostRules => ({ ...rules["*"], ...rules[name] });
@@ -189,14 +201,19 @@ class Server implements Heddle {
       everyMs: reapMs,
       leaseMs,
       renew: () => committer.beat(),
-      onReaped: (runs) => telemetry.reaped(runs),
+      onReaped,
       afterwards: () => this.#runs.startWaiting(),
     });
     const live = new LiveAccess({ everyMs: options.accessMs ?? 5000, onTrouble });
     const open = (): Promise<void> => this.open();
     const watched = { hubs, lists, live };
     const tickets = ticketOffice(store);
-    this.#conversations = { store, open, ...watched, errands, telemetry, tickets, views, runs: this.#runs, agentOf };
+    const usage = new KeptUsage(store, { everyMs: options.usageMs ?? 5000, onTrouble });
+    const health = (): Promise<Health> => this.health();
+    const counted = { kind: store.kind, usage, telemetry, hubs, errors, health };
+    const status = new StatusBoard({ ...counted, runs: this.#runs });
+    const beside = { errands, telemetry, tickets, status, views };
+    this.#conversations = { store, open, ...watched, ...beside, runs: this.#runs, agentOf };
     this.#anybody = this.as(ANYBODY);
   }
 
@@ -257,6 +274,10 @@ class Server implements Heddle {
 
   ticket(): Promise<Ticket> {
     return this.#anybody.ticket();
+  }
+
+  status(): Promise<ServerStatus> {
+    return this.#anybody.status();
   }
 
   async redeem(ticket: string): Promise<Principal> {

@@ -22,7 +22,10 @@ import type { Hubs } from "./hubs.ts";
 import { ingesting } from "./ingest.ts";
 import type { KeptFolds } from "./kept-folds.ts";
 import { LiveRuns } from "./live-runs.ts";
+import type { RunningRun } from "./live-runs.ts";
 import { pump } from "./pump.ts";
+import { failureOf } from "./recent-errors.ts";
+import type { RecentErrors } from "./recent-errors.ts";
 import { runLog } from "./run-log.ts";
 import type { LogLine } from "./run-log.ts";
 import type { RunLimits } from "./run-limits.ts";
@@ -65,6 +68,8 @@ export interface ExecutorParts {
   readonly errands: Errands;
   /** What is noted of runs. */
   readonly telemetry: Telemetry;
+  /** Where failures are remembered. */
+  readonly errors: RecentErrors;
   /** How long a run that is stopped may take to end by itself. */
   readonly cancelGraceMs: number;
   /** How much a run may say. */
@@ -149,6 +154,17 @@ export class Executor {
     return this.#live.size;
   }
 
+  /** Those of a tenant, in the order in which they began. */
+  list(tenant: string): readonly RunningRun[] {
+    return this.#live.of(tenant).map(({ key: { threadId, runId }, agent, startedAtMs, record: { events } }) => ({
+      threadId,
+      runId,
+      agent,
+      startedAt: new Date(startedAtMs).toISOString(),
+      events,
+    }));
+  }
+
   /** How many repairs there were so far. */
   get repairs(): number {
     return this.#repairs;
@@ -218,19 +234,22 @@ export class Executor {
     };
     const writer = committer.writer(lease, state, listener, begun);
     const done = this.#run(draft, writer, hub).finally(() => watched.end());
-    this.#live.add(key, { stop, done, cancelOnLeave });
+    const about = { agent: draft.agent.name, startedAtMs: thread.updatedAtMs, record };
+    this.#live.add(key, { stop, done, cancelOnLeave, ...about });
   }
 
   /** Runs the agent to its end in the log. Never rejects. */
   async #run(draft: Draft, writer: RunWriter, hub: Hub): Promise<void> {
-    const { errands, folds, hidden, hubs, limits, store } = this.#parts;
-    const { key, events, record } = draft;
+    const { errands, errors, folds, hidden, hubs, limits, store } = this.#parts;
+    const { key, agent, events, record } = draft;
     const saw = (event: Event): void => record.saw(event);
     try {
       // Whoever asked for the run is answered first: the agent would be in the way.
       await nextTurn();
       await pump(writer, events, (error) => this.report(error, draft), { limits, hidden, onEvent: saw });
       record.ended(writer.end);
+      const failed = writer.end?.error;
+      if (failed !== undefined) errors.run(key, agent.name, { code: "agent-failed", ...failed });
       const written = writer.written();
       // From here on the state is for whoever goes on with the branch.
       if (written !== undefined) folds.keep(key, hub.logId, written.snapshot.seq, writer.state);
@@ -241,6 +260,7 @@ export class Executor {
       });
     } catch (error) {
       record.ended(undefined);
+      errors.run(key, agent.name, failureOf(error));
       this.report(error, draft);
       // Who has the run now ends it. Where nobody has, we do if we can; else it is for whoever finds the lease expired.
       const fenced = error instanceof HeddleError && error.code === "run-fenced";

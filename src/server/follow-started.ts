@@ -19,6 +19,6 @@ export function followStarted(started: StartedRun, { after, replay = false }: Fo
   const { run, runId: runAs, joined, queued, opening, held, peer } = started;
   const isQueued = queued !== undefined;
   if (replay && joined && held.length > 0) return { runId: run.runId, runAs, peer, replay, held };
-  const lacks = after === undefined ? { prelude: joined || isQueued, opening, held } : { after };
+  const lacks = after === undefined ? { prelude: joined || isQueued, opening, held } : { after, began: !joined };
   return { runId: run.runId, runAs, peer, queued: isQueued, ...lacks };
 }

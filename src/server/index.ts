@@ -17,6 +17,9 @@ export type { Opening } from "./opening.ts";
 export { PROTOBUF, SSE } from "./encoding.ts";
 export type { Encoding } from "./encoding.ts";
 export type { RepairReporter, Run, RunErrorReporter, RunLogger } from "./executor.ts";
+export type { RunningRun } from "./live-runs.ts";
+export type { RecentError } from "./recent-errors.ts";
+export type { ServerStatus } from "./server-status.ts";
 export type { StartOptions, StartedRun } from "./runs.ts";
 export type { ShowOptions } from "./show.ts";
 export { BUSY_POLICIES, CALL_POLICIES } from "./post-rules.ts";
@@ -29,7 +32,14 @@ export type { SnapshotOptions, ThreadSnapshot } from "./thread-snapshot.ts";
 export type { ThreadListPage, ThreadSummary } from "./thread-summary.ts";
 export type { BroughtThread, Threads, ThreadsRequest } from "./threads.ts";
 export { METRICS, PROMETHEUS_MEDIA_TYPE } from "./telemetry/index.ts";
-export type { Metric, MetricName, Telemetry, TelemetryOptions, TraceRequest } from "./telemetry/index.ts";
+export type {
+  CommitSummary,
+  Metric,
+  MetricName,
+  Telemetry,
+  TelemetryOptions,
+  TraceRequest,
+} from "./telemetry/index.ts";
 export { tokenSum } from "./token-sum.ts";
 export type { TokenSum } from "./token-sum.ts";
 export type { ToolCallState } from "./tool-call-states.ts";

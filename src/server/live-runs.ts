@@ -1,8 +1,28 @@
 /** The runs that are executed here, by their ids, and who watches those that stop when nobody does any more. */
 import type { RunKey } from "../store/index.ts";
 
+/** What is told of a run that is executed here now. */
+export interface RunningRun {
+  /** Its thread. */
+  readonly threadId: string;
+  /** The run. */
+  readonly runId: string;
+  /** Who runs. */
+  readonly agent: string;
+  /** When it was claimed, as a date of ISO 8601. */
+  readonly startedAt: string;
+  /** How many events of it are in the log. */
+  readonly events: number;
+}
+
 /** One run that is executed here. */
 export interface LiveRun {
+  /** Who runs. */
+  readonly agent: string;
+  /** When it was claimed. */
+  readonly startedAtMs: number;
+  /** What is noted of it: how many events are in the log. */
+  readonly record: { readonly events: number };
   /** Stops it. */
   readonly stop: AbortController;
   /** Resolves when it has ended in the log. */
@@ -13,7 +33,7 @@ export interface LiveRun {
 
 /** All runs that are executed here. */
 export class LiveRuns {
-  readonly #runs = new Map<string, LiveRun>();
+  readonly #runs = new Map<string, LiveRun & { readonly key: RunKey }>();
   readonly #watchers = new Map<string, number>();
   readonly #abandoned: (key: RunKey) => void;
 
@@ -30,7 +50,7 @@ export class LiveRuns {
   /** Takes one in, until it is done. */
   add(key: RunKey, run: LiveRun): void {
     const name = nameOf(key);
-    this.#runs.set(name, run);
+    this.#runs.set(name, { ...run, key });
     void run.done.finally(() => {
       this.#runs.delete(name);
       this.#watchers.delete(name);
@@ -40,6 +60,11 @@ export class LiveRuns {
   /** One of them, if it is here. */
   get(key: RunKey): LiveRun | undefined {
     return this.#runs.get(nameOf(key));
+  }
+
+  /** Those of a tenant, in the order in which they began. */
+  of(tenant: string): readonly (LiveRun & { readonly key: RunKey })[] {
+    return [...this.#runs.values()].filter(({ key }) => key.tenant === tenant);
   }
 
   /** Somebody watches until the signal aborts. */

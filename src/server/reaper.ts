@@ -1,6 +1,6 @@
 /** Looks, again and again, for runs whose worker is gone, and ends them. Servers on one store do not all look at once. */
 import { reap } from "../store/index.ts";
-import type { Store } from "../store/index.ts";
+import type { RunKey, Store } from "../store/index.ts";
 import type { Errands } from "./errands.ts";
 
 /** Options of `Reaper`. */
@@ -11,8 +11,8 @@ export interface ReaperOptions {
   readonly leaseMs: number;
   /** Renews the leases of this process: after an outage they may have expired, and their runs are not lost. */
   readonly renew: () => Promise<void>;
-  /** Told how many were ended. */
-  readonly onReaped: (runs: number) => void;
+  /** Told which ones were ended. */
+  readonly onReaped: (runs: readonly RunKey[]) => void;
   /** What may be possible now that threads are free. */
   readonly afterwards: () => Promise<void>;
 }
@@ -35,7 +35,7 @@ export class Reaper {
   async start(): Promise<void> {
     try {
       await this.#options.renew();
-      this.#options.onReaped((await reap(this.#store, this.#options)).length);
+      this.#options.onReaped(await reap(this.#store, this.#options));
       await this.#options.afterwards();
     } finally {
       if (!this.#stopped) this.#later();

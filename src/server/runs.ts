@@ -21,6 +21,7 @@ import { awaitEnd } from "./await-end.ts";
 import { longBytes } from "./chunk.ts";
 import { Executor } from "./executor.ts";
 import type { Draft, ExecutorParts } from "./executor.ts";
+import type { RunningRun } from "./live-runs.ts";
 import { meantRun } from "./meant-run.ts";
 import { startingAt } from "./opening.ts";
 import { ownSecrets } from "./own-secrets.ts";
@@ -28,6 +29,7 @@ import type { Opening } from "./opening.ts";
 import type { PostRules } from "./post-rules.ts";
 import { ROOT, busy, prepareRun } from "./prepare-run.ts";
 import type { Place, RunPlan } from "./prepare-run.ts";
+import { failureOf } from "./recent-errors.ts";
 import { RunQueue } from "./run-queue.ts";
 import { checkSameRun } from "./same-run.ts";
 import { parentOf, traceMetadata } from "./telemetry/index.ts";
@@ -71,6 +73,8 @@ export interface StartOptions extends PostRules {
 export interface RunsParts extends ExecutorParts {
   /** How long a lease holds. */
   readonly leaseMs: number;
+  /** Told of runs whose worker was gone, and that were ended here. */
+  readonly onReaped: (runs: readonly RunKey[]) => void;
   /** How posts for an agent are taken. */
   readonly rulesOf: (agentName: string) => PostRules;
   /** An agent by its name. Throws `agent-unknown`. */
@@ -152,14 +156,21 @@ export class Runs {
         const by = { key, user, judge: () => Promise.resolve() };
         await this.#tracked(this.#start(askOf(parts, by, agentOf(agent), posted, WAITED)));
       },
-      onRefused: (error, { tenant }, { agent, body }) =>
-        this.#executor.report(error, { agent: agentOf(agent), input: JSON.parse(body), tenant }),
+      onRefused: (error, key, { runId, agent, body }) => {
+        parts.errors.run({ ...key, runId }, agent, failureOf(error));
+        this.#executor.report(error, { agent: agentOf(agent), input: JSON.parse(body), tenant: key.tenant });
+      },
     });
   }
 
   /** How many are under way here. */
   get size(): number {
     return this.#executor.size;
+  }
+
+  /** Those of a tenant, in the order in which they began. */
+  list(tenant: string): readonly RunningRun[] {
+    return this.#executor.list(tenant);
   }
 
   /** How many repairs there were so far. */
@@ -224,9 +235,9 @@ export class Runs {
 
   /** Ends what was left behind; how much that was. */
   async #reap(): Promise<number> {
-    const { length } = await reap(this.#parts.store, this.#parts);
-    this.#parts.telemetry.reaped(length);
-    return length;
+    const runs = await reap(this.#parts.store, this.#parts);
+    this.#parts.onReaped(runs);
+    return runs.length;
   }
 
   async #enqueue(ask: Ask): Promise<Began> {

@@ -47,6 +47,7 @@ export type {
   Settlement,
   Snapshot,
   Store,
+  StoreUsage,
   StoredEvent,
   TakeOverRequest,
   ThreadDump,

@@ -7,6 +7,7 @@
 import { HeddleError } from "../protocol/index.ts";
 import { MemoryThread, unknownRun, unknownThread } from "./memory-thread.ts";
 import type { MemoryRun } from "./memory-thread.ts";
+import { memoryUsage } from "./memory-usage.ts";
 import type { ClaimRequest, ClaimResult, EnqueueRequest, EnqueueResult } from "./store.ts";
 import type { ListRequest, Store, ThreadDump, ThreadInfo, ThreadKey } from "./store.ts";
 import { pageOf } from "./thread-page.ts";
@@ -31,6 +32,7 @@ export function memoryStore({ nowMs = Date.now }: MemoryStoreOptions = {}): Stor
   };
 
   return {
+    kind: "memory",
     open: () => within(() => undefined),
     async close() {
       closed = true;
@@ -245,7 +247,7 @@ const settling = (threads: Threads, within: Within): Settling => ({
 
 const keyOf = ({ about: { tenant, threadId } }: MemoryThread): ThreadKey => ({ tenant, threadId });
 
-type Housekeeping = Pick<Store, "listThreads" | "updateThread" | "deleteThread" | "importThread">;
+type Housekeeping = Pick<Store, "listThreads" | "updateThread" | "deleteThread" | "importThread" | "usage">;
 
 const housekeeping = (threads: Threads, within: Within): Housekeeping => ({
   listThreads: (request) => within(() => pageOf(threads.of(request), request)),
@@ -262,6 +264,7 @@ const housekeeping = (threads: Threads, within: Within): Housekeeping => ({
       return thread.info();
     }),
   deleteThread: (key) => within(() => threads.delete(key)),
+  usage: () => within(() => memoryUsage(threads.all())),
   importThread: (key, dump, { owner } = {}) =>
     within((now) => {
       if (threads.get(key) !== undefined) throw threadExists(key);

@@ -440,6 +440,26 @@ export interface Trimmed {
   readonly events: number;
 }
 
+/** How much a store holds, of all tenants together. */
+export interface StoreUsage {
+  /** How many threads. */
+  readonly threads: number;
+  /** How many runs, running or ended. */
+  readonly runs: number;
+  /** How many runs wait. */
+  readonly queued: number;
+  /** How many raw events. */
+  readonly events: number;
+  /** What the raw events take, in bytes as they are stored: packed where the store packs. */
+  readonly rawBytes: number;
+  /** What the compacted forms of runs take. */
+  readonly compactedBytes: number;
+  /** What the snapshots take, each value that they share once where the store keeps it once. */
+  readonly snapshotBytes: number;
+  /** What the whole store takes, with its indexes and the room that it keeps free. */
+  readonly totalBytes: number;
+}
+
 /** Called when a thread may have more. */
 export type Watcher = () => void;
 
@@ -449,6 +469,9 @@ export type Watcher = () => void;
  * INVARIANT: tenants never see each other: the same ids in two tenants are different threads and runs (STORE-TEN-1).
  */
 export interface Store {
+  /** What kind of store it is, in one word: `memory`, `sqlite`, `postgres`, or a name of your own. */
+  readonly kind: string;
+
   /**
    * Opens the store: connects, brings the schema up to date, and takes the lock where the engine has one writer. Other
    * methods do so themselves where it was not done. Safe to call again.
@@ -694,6 +717,16 @@ export interface Store {
    * INVARIANT: a thread that was dumped and imported reads the same, but for its log id (STORE-EXP-1).
    */
   importThread(key: ThreadKey, dump: ThreadDump, options?: ImportThreadOptions): Promise<void>;
+
+  /**
+   * How much the store holds. It costs the same on a large store as on a small one: nothing is unpacked, and where a table
+   * is large a sample of it stands for all. In a store of a few thousand rows every number is exact, but for `totalBytes`,
+   * which is what the engine says that it takes; what is written meanwhile may be counted or not.
+   *
+   * INVARIANT: threads, runs, runs that wait and raw events are those that are there, of all tenants (STORE-USE-1).
+   * INVARIANT: each kind of bytes is there while what it counts is, and `totalBytes` is no less than their sum (STORE-USE-2).
+   */
+  usage(): Promise<StoreUsage>;
 
   /** The store's clock, which leases count by. */
   nowMs(): Promise<number>;

@@ -289,6 +289,7 @@ describe("what is here", () => {
       ["/healthz", ["get"]],
       ["/readyz", ["get"]],
       ["/metrics", ["get"]],
+      ["/status", ["get"]],
       ["/agents", ["get"]],
       ["/agents/{agent}/capabilities", ["get"]],
       ["/agents/{agent}", ["post"]],

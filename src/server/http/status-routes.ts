@@ -6,6 +6,7 @@ import type { PlainAnswer } from "./answer.ts";
 import { serverClosing } from "./error-answer.ts";
 import { landingPage } from "./landing-page.ts";
 import type { Route } from "./route.ts";
+import { SERVER_STATUS } from "./status-schema.ts";
 
 const OBJECT = { type: "object" } as const;
 const CAPABILITIES = { $ref: "#/components/schemas/AgentCapabilities" } as const;
@@ -77,23 +78,15 @@ const metrics: Route = {
   }),
 };
 
-const me: Route = {
-  id: "me",
+const status: Route = {
+  id: "status",
   method: "GET",
-  path: "/me",
-  summary: "Who asks, and what they may.",
-  answers: { 200: { description: "Who asks.", content: { "application/json": OBJECT } } },
+  path: "/status",
+  summary: "How this process and its store are: runs, viewers, commits, sizes, repairs, refusals and recent errors.",
+  answers: { 200: { description: "How they are.", content: { "application/json": SERVER_STATUS } } },
   errors: [],
-  answer: ({ authenticate }) =>
-    jsonAnswer({
-      tenant: "default",
-      roles: ["operator"],
-      role: "operator",
-      mayStart: true,
-      mayOperate: true,
-      mayCheck: true,
-      authenticated: authenticate !== undefined,
-    }),
+  needs: "operator",
+  answer: async ({ heddle }) => jsonAnswer(await heddle.status()),
 };
 
 const agents: Route = {
@@ -124,4 +117,4 @@ const capabilities: Route = {
 };
 
 /** What is here, and how it is. */
-export const STATUS_ROUTES: readonly Route[] = [page, healthz, readyz, metrics, me, agents, capabilities];
+export const STATUS_ROUTES: readonly Route[] = [page, healthz, readyz, metrics, status, agents, capabilities];

@@ -70,6 +70,23 @@ export class Measures {
     return tally;
   }
 
+  /** What a counter has come to, for each value of one of its labels. */
+  counts<M extends MetricOf<"counter">>(metric: M, label: (typeof METRICS)[M]["labels"][number]): Map<string, number> {
+    const sums = new Map<string, number>();
+    for (const { value, attributes } of this.#tallies.get(metric)?.values() ?? []) {
+      const name = String(attributes[label]);
+      sums.set(name, (sums.get(name) ?? 0) + value);
+    }
+    return sums;
+  }
+
+  /** What a counter has come to, whatever its labels. */
+  sum(metric: MetricOf<"counter">): number {
+    let sum = 0;
+    for (const { value } of this.#tallies.get(metric)?.values() ?? []) sum += value;
+    return sum;
+  }
+
   /** Adds a measured value to a histogram. */
   record<M extends MetricOf<"histogram">>(metric: M, value: number, ...labels: LabelsOf<M>): void {
     const attributes = attributesOf(metric, labels);

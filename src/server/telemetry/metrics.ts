@@ -129,6 +129,14 @@ export const METRICS = {
     labels: [],
     help: "WebSockets that are open here now.",
   },
+  /** Readers who come back. */
+  reconnects: {
+    name: "heddle_reconnects_total",
+    kind: "counter",
+    unit: "{attachment}",
+    labels: [],
+    help: "Readers who came back to a thread or a run with a cursor, over SSE or a WebSocket.",
+  },
   /** Runs that others left. */
   runsReaped: {
     name: "heddle_runs_reaped_total",

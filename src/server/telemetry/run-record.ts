@@ -74,6 +74,11 @@ export class RunRecord {
     this.#committed = parts.measures.tally("events", parts.agent);
   }
 
+  /** How many events are in the log. */
+  get events(): number {
+    return this.#events;
+  }
+
   /** The run is not begun after all. */
   drop(): void {
     this.spans.end("not-started", 0, undefined);

@@ -11,6 +11,7 @@ import { ERRORS, HeddleError, METADATA_KEY } from "../../protocol/index.ts";
 import type { ErrorCode, Event } from "../../protocol/index.ts";
 import type { RunInfo } from "../../store/index.ts";
 import { BoundedNames } from "./bounded-names.ts";
+import { CommitTimes } from "./commit-times.ts";
 import { Measures } from "./measures.ts";
 import type { Gauges } from "./measures.ts";
 import { RunRecord, STATUSES } from "./run-record.ts";
@@ -41,6 +42,8 @@ export class Telemetry {
   readonly #measures: Measures;
   readonly #tracer: Tracer;
   readonly #tools: BoundedNames;
+  /** How long the newest commits took. */
+  readonly commits = new CommitTimes();
   /** WebSockets that are open: whoever serves them keeps the number. */
   sockets = 0;
 
@@ -78,9 +81,21 @@ export class Telemetry {
 
   /** A commit is done. */
   committed(durationMs: number, batches: number): void {
+    this.commits.add(durationMs);
     this.#measures.record("commitSeconds", durationMs / 1000);
     this.#measures.tally("commitBatches").value += batches;
   }
+
+  /** Somebody came back with a cursor. */
+  reconnected(): void {
+    this.#measures.tally("reconnects").value += 1;
+  }
+
+  /** What a counter has come to, for each value of one of its labels. */
+  counts: Measures["counts"] = (metric, label) => this.#measures.counts(metric, label);
+
+  /** What a counter has come to, whatever its labels. */
+  sum: Measures["sum"] = (metric) => this.#measures.sum(metric);
 
   /** Runs were ended whose worker was gone. */
   reaped(runs: number): void {

@@ -25,6 +25,7 @@ import { appendBatches, areOfDifferentRuns } from "./append-batches.ts";
 import { Hints } from "./hints.ts";
 import { migrate } from "./migrate.ts";
 import { PostgresSql, TYPES, failure, postgresDialect, sqlStateOf } from "./postgres-sql.ts";
+import { postgresUsage } from "./postgres-usage.ts";
 
 /** Options of `postgresStore`. */
 export interface PostgresStoreOptions {
@@ -71,6 +72,7 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
   });
 
   return {
+    kind: "postgres",
     open: () => base.tracked(() => base.opened()),
     close: () => base.close(),
     claim: async (request) => {
@@ -116,6 +118,11 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
       return total;
     },
     ...readingOf(reading),
+    usage: () =>
+      base.tracked(async () => {
+        await base.opened();
+        return postgresUsage(base.sql, base.dialect);
+      }),
     watch: (key, watcher) => watchers.add(key, watcher),
   };
 }

@@ -15,6 +15,7 @@ import { ThreadWatchers } from "../thread-watchers.ts";
 import { flatten } from "./flat-batches.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { SQLITE, SqliteSql } from "./sqlite-sql.ts";
+import { sqliteUsage } from "./sqlite-usage.ts";
 import { checkVersion, isThere } from "./sqlite-writer.ts";
 import { WriterThread } from "./writer-thread-handle.ts";
 
@@ -34,6 +35,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Sto
   const { readOnly = false, pollMs = 250, maxFileBytes } = options;
   const watchers = new ThreadWatchers();
   const thread = readOnly ? undefined : new WriterThread({ file: path, maxFileBytes });
+  const counting = new Set<Promise<void>>();
   let opening: Promise<Reading> | undefined;
   let closed = false;
 
@@ -58,12 +60,15 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Sto
   };
 
   return {
+    kind: "sqlite",
     async open() {
       await opened();
     },
     async close() {
       const open = opening;
       closed = true;
+      // Counting takes several turns, and needs the file for each.
+      await Promise.all(counting);
       if (open !== undefined) await open.then((reading) => reading.close()).catch(() => undefined);
       await thread?.close();
     },
@@ -96,9 +101,18 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Sto
     importThread: async (key, dump, options) =>
       told(key, await (await writing()).call("importThread", key, dump, options)),
     ...readingOf(reads),
+    usage: () => {
+      const count = opened().then(({ sql }) => sqliteUsage(sql));
+      const done = count.then(noted, noted).finally(() => counting.delete(done));
+      counting.add(done);
+      return count;
+    },
     watch: (key, watcher) => watchers.add(key, watcher),
   };
 }
+
+/** Whoever asked is told what came of it; here it only matters that it is over. */
+const noted = (): void => undefined;
 
 const readingOf = (reads: () => Promise<SqlReads>): Pick<Store, Reads> => ({
   thread: async (key) => (await reads()).thread(key),
@@ -120,6 +134,7 @@ const readingOf = (reads: () => Promise<SqlReads>): Pick<Store, Reads> => ({
 
 /** A file that is open for reading. */
 interface Reading {
+  readonly sql: SqliteSql;
   readonly reads: SqlReads;
   close(): void;
 }
@@ -149,6 +164,7 @@ async function openReading(
   const poll = thread === undefined ? setInterval(noticing(sql, watchers), pollMs) : undefined;
   poll?.unref();
   return {
+    sql,
     reads: new SqlReads(sql, SQLITE),
     close() {
       clearInterval(poll);

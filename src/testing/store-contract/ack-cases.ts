@@ -112,6 +112,7 @@ const calls = (store: Store): readonly (readonly [name: string, call: () => Prom
     ["updateThread", () => store.updateThread(key, {})],
     ["deleteThread", () => store.deleteThread(key)],
     ["trim", () => store.trim(0)],
+    ["usage", () => store.usage()],
     ["nowMs", () => store.nowMs()],
   ];
 };

@@ -12,6 +12,7 @@ import type {
   RunKey,
   Snapshot,
   Store,
+  StoreUsage,
   StoredEvent,
   ThreadKey,
   Watcher,
@@ -38,6 +39,7 @@ function handleOn(data: Store): Store {
       return method(...args);
     };
   return {
+    kind: data.kind,
     open: guarded(data.open),
     async close() {
       closed = true;
@@ -75,6 +77,7 @@ function handleOn(data: Store): Store {
     deleteThread: guarded(data.deleteThread),
     trim: guarded(data.trim),
     importThread: guarded(data.importThread),
+    usage: guarded(data.usage),
     nowMs: guarded(data.nowMs),
   };
 }
@@ -1274,7 +1277,78 @@ const ACCESS_BREAKAGES: readonly Breakage[] = [
   },
 ];
 
-const ALL_BREAKAGES = [...BREAKAGES, ...MORE_BREAKAGES, ...ACCESS_BREAKAGES];
+/** The greatest of each number that was ever told: what is gone is not noticed. */
+function growingUsage(inner: Store): Partial<Store> {
+  let known: StoreUsage | undefined;
+  const most = (name: keyof StoreUsage, now: StoreUsage): number => Math.max(now[name], known?.[name] ?? 0);
+  return {
+    async usage() {
+      const now = await inner.usage();
+      known = {
+        threads: most("threads", now),
+        runs: most("runs", now),
+        queued: now.queued,
+        events: most("events", now),
+        rawBytes: most("rawBytes", now),
+        compactedBytes: most("compactedBytes", now),
+        snapshotBytes: most("snapshotBytes", now),
+        totalBytes: most("totalBytes", now),
+      };
+      return known;
+    },
+  };
+}
+
+/** The same with some of its numbers changed. */
+const withUsage = (inner: Store, change: (usage: StoreUsage) => Partial<StoreUsage>): Partial<Store> => ({
+  usage: () => inner.usage().then((usage) => ({ ...usage, ...change(usage) })),
+});
+
+const USAGE_BREAKAGES: readonly Breakage[] = [
+  { clause: "STORE-USE-1", what: "never counts down", data: growingUsage },
+  {
+    clause: "STORE-USE-1",
+    what: "counts runs that wait as runs",
+    data: (inner) => withUsage(inner, ({ runs, queued }) => ({ runs: runs + queued })),
+  },
+  {
+    clause: "STORE-USE-1",
+    what: "counts a repeated batch again",
+    data: (inner) => {
+      let repeated = 0;
+      return {
+        ...withUsage(inner, ({ events }) => ({ events: events + repeated })),
+        append: eachBatch(inner, async (batch) => {
+          const [appended] = await inner.append([batch]);
+          if (appended?.type === "repeated") repeated += batch.events.length;
+          return appended;
+        }),
+      };
+    },
+  },
+  { clause: "STORE-USE-2", what: "weighs what is gone", data: growingUsage },
+  {
+    clause: "STORE-USE-2",
+    what: "weighs rows instead of bytes",
+    data: (inner) => withUsage(inner, ({ events }) => ({ rawBytes: events })),
+  },
+  {
+    clause: "STORE-USE-2",
+    what: "weighs snapshots as compacted forms",
+    data: (inner) =>
+      withUsage(inner, ({ compactedBytes, snapshotBytes }) => ({
+        compactedBytes: compactedBytes + snapshotBytes,
+        snapshotBytes: 0,
+      })),
+  },
+  {
+    clause: "STORE-USE-2",
+    what: "weighs the raw events only as the whole",
+    data: (inner) => withUsage(inner, ({ rawBytes }) => ({ totalBytes: rawBytes })),
+  },
+];
+
+const ALL_BREAKAGES = [...BREAKAGES, ...MORE_BREAKAGES, ...ACCESS_BREAKAGES, ...USAGE_BREAKAGES];
 
 /** What the cases of a clause say of a store. */
 async function findings(options: StoreContractOptions, clause: string): Promise<readonly unknown[]> {

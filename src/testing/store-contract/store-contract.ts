@@ -31,6 +31,7 @@ import { threadCases } from "./thread-cases.ts";
 import { ticketCases } from "./ticket-cases.ts";
 import { toolCallCases } from "./tool-call-cases.ts";
 import { trimCases } from "./trim-cases.ts";
+import { usageCases } from "./usage-cases.ts";
 import { watchCases } from "./watch-cases.ts";
 
 export type { NewerData, StoreUnderTest } from "./contract-case.ts";
@@ -85,6 +86,7 @@ export const CONTRACT_CASES: readonly ContractCase[] = [
   ...accessCases,
   ...userCases,
   ...ticketCases,
+  ...usageCases,
   ...concurrencyCases,
 ];
 
