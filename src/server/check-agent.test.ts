@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { encodeBinary, BINARY_MEDIA_TYPE } from "../protocol/binary/index.ts";
@@ -224,14 +225,12 @@ describe("HTTP-CHK-2: what a check may do", () => {
 
   test("no more is read than it may, and the request ends", async () => {
     const closed = Promise.withResolvers<void>();
-    const url = await listen(async (request, response) => {
+    const endless = function* (): Generator<string> {
+      for (;;) yield frame({ ...SAY, delta: "x".repeat(1000) });
+    };
+    const url = await listen((request, response) => {
       request.socket.once("close", () => closed.resolve());
-      stream(response, STARTED, OPEN);
-      while (!response.destroyed) {
-        if (!response.write(frame({ ...SAY, delta: "x".repeat(1000) }))) {
-          await Promise.race([once(response, "drain"), once(response, "close")]);
-        }
-      }
+      Readable.from(endless()).pipe(stream(response, STARTED, OPEN));
     });
     const long = await checked(url, { maxBytes: 50_000 });
     expect(long).toMatchObject({ ok: false, sentence: /longer than 50000 bytes/ });
