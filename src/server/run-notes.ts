@@ -61,9 +61,8 @@ export class RunNotes {
   /** What stands in place of an event that an agent said; undefined for the event itself. */
   inPlaceOf(event: Event): readonly Event[] | undefined {
     if (event.type !== "META" || !isReserved(event.metaType)) return undefined;
-    const message = `META of the type ${event.metaType} is the server's to say. It is dropped.`;
-    this.#onForged(short(message), { path: "/metaType" });
-    return this.#note("warning", { message: short(message), path: "/metaType" });
+    this.#onForged(FORGED.message, { path: FORGED.path });
+    return this.#note("warning", FORGED);
   }
 
   #note(type: keyof typeof NOTE_TYPES, payload: Readonly<Record<string, string>>): readonly Event[] {
@@ -78,6 +77,11 @@ export class RunNotes {
     return note;
   }
 }
+
+const FORGED = {
+  message: "META of a type that begins with heddle. is the server's to say. It is dropped.",
+  path: "/metaType",
+};
 
 const ENOUGH = { message: `The run has ${MAX_NOTES} notes: what else is put right is counted and not noted.` };
 
