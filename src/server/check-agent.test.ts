@@ -36,6 +36,11 @@ function stream(response: ServerResponse, ...events: readonly unknown[]): Server
   return response;
 }
 
+/** Talk without end. */
+function* endless(): Generator<string> {
+  for (;;) yield frame({ ...SAY, delta: "x".repeat(1000) });
+}
+
 /** An agent that answers with these events. */
 const saying = (...events: readonly unknown[]): Promise<string> =>
   listen((_, response) => void stream(response, ...events).end());
@@ -225,9 +230,6 @@ describe("HTTP-CHK-2: what a check may do", () => {
 
   test("no more is read than it may, and the request ends", async () => {
     const closed = Promise.withResolvers<void>();
-    const endless = function* (): Generator<string> {
-      for (;;) yield frame({ ...SAY, delta: "x".repeat(1000) });
-    };
     const url = await listen((request, response) => {
       request.socket.once("close", () => closed.resolve());
       Readable.from(endless()).pipe(stream(response, STARTED, OPEN));

@@ -41,6 +41,11 @@ let secured: Served;
 let other: Served;
 let calls = 0;
 
+/** What a server is asked to try. */
+const target = (): object => ({ url: `${other.url}/agents/counted` });
+
+const metrics = (who: keyof typeof KEYS): Promise<Response> => fetch(`${secured.url}/metrics`, { headers: asKey(who) });
+
 beforeAll(async () => {
   secured = await serve({ agents: [echo], port: 0, host: "127.0.0.1", auth: { keys: KEYS } });
   const counted = defineAgent({
@@ -106,8 +111,6 @@ describe("HTTP-AUT-9: GET /me", () => {
       });
     expect((await post("observer")).status).toBe(403);
     expect((await post("user")).status).toBe(200);
-    const metrics = (who: keyof typeof KEYS): Promise<Response> =>
-      fetch(`${secured.url}/metrics`, { headers: asKey(who) });
     expect((await metrics("user")).status).toBe(403);
     expect((await metrics("operator")).status).toBe(200);
   });
@@ -161,8 +164,6 @@ describe("HTTP-CHK-1: POST /checks", () => {
 });
 
 describe("HTTP-CHK-2: a server calls addresses for", () => {
-  const target = (): object => ({ url: `${other.url}/agents/counted` });
-
   /** What a server answers, and whether it called. */
   async function tried(url: string, headers?: Record<string, string>): Promise<unknown> {
     const before = calls;
