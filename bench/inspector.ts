@@ -5,10 +5,11 @@
  * A frame is the time between two callbacks of `requestAnimationFrame`; this browser draws in software, on the cores that the
  * server uses too.
  */
-import { readFileSync, globSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { openBrowser } from "../test/browser.ts";
+import { LARGE_THREAD } from "../test/inspector/large-thread.ts";
 import { Child } from "./child.ts";
 import { figure, median } from "./compare.ts";
 import type { Effort, Row } from "./compare.ts";
@@ -16,6 +17,8 @@ import type { Effort, Row } from "./compare.ts";
 const BUNDLE_KB = 350;
 const PAINT_MS = 1000;
 const FRAME_MS = 50;
+/** No target was set; what people take for waiting. */
+const LOADED_MS = 5000;
 const VISITS = 5;
 
 /** The rows. */
@@ -63,3 +66,71 @@ const paintedAt = (): Promise<number> =>
       buffered: true,
     });
   });
+
+/** The longest frame while a long thread is scrolled, by a wheel and by jumps, and how long it took to be read. */
+async function scrolled(url: string, events: number): Promise<readonly Row[]> {
+  const longest: number[] = [];
+  const loaded: number[] = [];
+  for (let visit = 0; visit < VISITS; visit++) {
+    const browser = await openBrowser();
+    try {
+      const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+      const began = performance.now();
+      await page.goto(`${url}/#/timeline/${LARGE_THREAD}?group=flat`);
+      await page
+        .getByText(`${new Intl.NumberFormat("en").format(await countOf(url))} events`)
+        .waitFor({ timeout: 60_000 });
+      loaded.push(performance.now() - began);
+      longest.push(await longestFrame(page));
+    } finally {
+      await browser.close();
+    }
+  }
+  const size = `${events / 1000}k events`;
+  return [
+    figure(`longest frame while ${size} are scrolled`, "ms", median(longest), FRAME_MS),
+    figure(`until all of ${size} are read and shown`, "ms", median(loaded), LOADED_MS),
+  ];
+}
+
+/** How many events the thread has: the last run is completed. */
+async function countOf(url: string): Promise<number> {
+  const answer = await fetch(`${url}/threads/${LARGE_THREAD}`);
+  const { events }: { readonly events: number } = JSON.parse(await answer.text());
+  return events;
+}
+
+/** Scrolls from one end to the other and back, a wheel's turn each frame, and gives the longest time between two frames. */
+async function longestFrame(page: Page): Promise<number> {
+  const list = page.getByRole("treegrid");
+  await list.waitFor();
+  return list.evaluate(async (element) => {
+    const scroller = [element, ...element.querySelectorAll("*")].find(
+      (each) => each.scrollHeight > each.clientHeight + 1000,
+    );
+    const parents = [];
+    for (let each: Element | null = element; each !== null; each = each.parentElement) parents.push(each);
+    const found = scroller ?? parents.find((each) => each.scrollHeight > each.clientHeight + 1000);
+    if (found === undefined) throw new Error("Nothing scrolls here.");
+    const nextFrame = (): Promise<number> => new Promise((resolve) => requestAnimationFrame(resolve));
+    const end = found.scrollHeight - found.clientHeight;
+    found.scrollTop = 0;
+    for (let frame = 0; frame < 10; frame++) await nextFrame();
+    let before = await nextFrame();
+    let longest = 0;
+    // Turns of a wheel, then jumps of a scroll bar that is dragged.
+    for (const [steps, step] of [
+      [120, 300],
+      [120, end / 120],
+      [120, -end / 120],
+    ] as const) {
+      for (let turn = 0; turn < steps; turn++) {
+        found.scrollTop += step;
+        const now = await nextFrame();
+        longest = Math.max(longest, now - before);
+        before = now;
+      }
+    }
+    return longest;
+  });
+}

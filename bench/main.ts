@@ -10,6 +10,7 @@ import { FULL, QUICK, isMeasured, reaches } from "./compare.ts";
 import type { Effort, Row } from "./compare.ts";
 import { draw } from "./draw.ts";
 import { historyRows } from "./history.ts";
+import { inspectorRows } from "./inspector.ts";
 import { protocolRows } from "./protocol.ts";
 import { scaleRows } from "./scale.ts";
 import { serverRows } from "./server.ts";
@@ -21,6 +22,7 @@ const SUITES: Readonly<Record<string, (effort: Effort) => readonly Row[] | Promi
   agent: agentRows,
   client: clientRows,
   history: historyRows,
+  inspector: inspectorRows,
   protocol: protocolRows,
   scale: scaleRows,
   server: serverRows,

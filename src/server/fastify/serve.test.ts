@@ -152,13 +152,17 @@ describe("what is there", () => {
     });
   });
 
-  test("a page that says what runs here and loads nothing from anywhere", async () => {
-    const response = await fetch(`${server.url}/`);
+  test("the inspector, which loads nothing from elsewhere; without it, a page that loads nothing at all", async () => {
+    const inspector = await fetch(`${server.url}/`);
+    expect(inspector.headers.get("content-security-policy")).toContain("default-src 'none'; script-src 'self'");
+    expect(await inspector.text()).not.toMatch(/(?:src|href)="(?!\.\/)/);
+    const plain = await serve({ agents: [echo], port: 0, host: "127.0.0.1", inspector: false });
+    const response = await fetch(`${plain.url}/`);
     const page = await response.text();
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
-    expect(page).toContain(`curl -N ${server.url}/agents/echo`);
-    expect(page).toContain("inspector");
+    expect(page).toContain(`curl -N ${plain.url}/agents/echo`);
+    await plain.close();
     expect(page).not.toMatch(/<(script|link|img|iframe)|src=|@import|url\(/);
   });
 
