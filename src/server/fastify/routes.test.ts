@@ -306,6 +306,8 @@ describe("what is here", () => {
       ["/threads/{thread}/tool-calls/{call}/claim", ["post"]],
       ["/threads/{thread}/members/{user}", ["put", "delete"]],
       ["/tickets", ["post"]],
+      ["/me", ["get"]],
+      ["/checks", ["post"]],
       ["/openapi.json", ["get"]],
       ["/ws", ["get"]],
     ]);
