@@ -108,7 +108,11 @@ async function longestFrame(list: Element): Promise<number> {
   // oxlint-disable-next-line unicorn/consistent-function-scoping
   const nextFrame = (): Promise<number> => new Promise((resolve) => requestAnimationFrame(resolve));
   const end = list.scrollHeight - list.clientHeight;
-  const steps = [...Array<number>(120).fill(300), ...Array<number>(120).fill(end / 120), ...Array<number>(120).fill(-end / 120)];
+  const steps = [
+    ...Array<number>(120).fill(300),
+    ...Array<number>(120).fill(end / 120),
+    ...Array<number>(120).fill(-end / 120),
+  ];
   list.scrollTop = 0;
   for (let frame = 0; frame < 10; frame++) await nextFrame();
   let before = await nextFrame();

@@ -34,6 +34,7 @@ const NEEDS: Readonly<Record<string, "nobody" | "anybody" | Role>> = {
   capabilities: "anybody",
   threads: "anybody",
   ticket: "anybody",
+  me: "anybody",
   socket: "anybody",
   run: "collaborator",
   connect: "observer",
@@ -52,6 +53,7 @@ const NEEDS: Readonly<Record<string, "nobody" | "anybody" | Role>> = {
   importThread: "operator",
   metrics: "operator",
   status: "operator",
+  check: "operator",
 };
 
 interface Operation {
