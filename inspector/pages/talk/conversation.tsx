@@ -86,7 +86,8 @@ function useEnd(): {
   readonly toEnd: () => void;
 } {
   const view = useRef<HTMLDivElement>(null);
-  const follows = useRef(true);
+  // An empty conversation is read from its top.
+  const follows = useRef(false);
   const [isAtEnd, setAtEnd] = useState(true);
   const toEnd = (): void => {
     follows.current = true;
@@ -115,6 +116,8 @@ function useEnd(): {
   }, []);
   // Whoever says something wants to see what comes of it.
   const { newest } = useThread();
-  useEffect(() => toEnd(), [newest.runId]);
+  useEffect(() => {
+    if (newest.runId !== undefined) toEnd();
+  }, [newest.runId]);
   return { view, isAtEnd, toEnd };
 }

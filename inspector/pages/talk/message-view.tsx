@@ -80,13 +80,13 @@ function Asked({ message }: { readonly message: UserMessage }): ReactElement {
   if (editing === message.id) return <EditMessage message={message} />;
   const text = textOf(message.content);
   return (
-    <>
+    <div className="talk-asked">
       <div className="talk-bubble">
         {text !== "" && <p>{text}</p>}
         <Parts parts={mediaOf(message.content)} />
       </div>
       <MessageActions message={message} text={text} />
-    </>
+    </div>
   );
 }
 

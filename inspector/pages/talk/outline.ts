@@ -44,7 +44,9 @@ export function outlineOf(
     messages.flatMap((message) => (message.role === "assistant" ? (message.toolCalls ?? []).map(({ id }) => id) : [])),
   );
   const newest = new Map<string | undefined, string>();
-  for (const { id, role, subagentRunId } of messages) if (role !== "tool") newest.set(subagentRunId, id);
+  // Results and activities come beside what is said, and end none of it.
+  for (const { id, role, subagentRunId } of messages)
+    if (role !== "tool" && role !== "activity") newest.set(subagentRunId, id);
   const top: OutlineNode[] = [];
   const blocks = new Map<string, OutlineNode[]>();
   const blockOf = (id: string, above: readonly string[]): OutlineNode[] => {

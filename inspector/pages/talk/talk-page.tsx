@@ -29,6 +29,7 @@ import { tourOf } from "./tour.ts";
 import { chooseAgent, useAgents } from "./use-agents.ts";
 import { useFacts } from "./use-facts.ts";
 import type { Facts } from "./use-facts.ts";
+import { useTitle } from "./use-title.ts";
 import { useTour } from "./use-tour.ts";
 import { Welcome } from "./welcome.tsx";
 import "./talk-page.css";
@@ -40,6 +41,7 @@ export function TalkPage({ threadId }: ThreadPageProps): ReactElement {
   const { me } = useConnection();
   const { connection } = useThread(threadId);
   const facts = useFacts(threadId);
+  useTitle(threadId);
   const { agents, error, retry } = useAgents(connection !== "reconnecting");
   const [asked] = useQueryValue("agent");
   const choice = chooseAgent(agents ?? [], asked, facts.lastAgent);

@@ -32,7 +32,7 @@ export function TourCard({
   return (
     <section className="talk-tour" aria-label="Show me around">
       <header>
-        <span>{step === undefined ? "The end" : `${at + 1} of ${steps.length}`}</span>
+        <span>{step === undefined ? "Show me around" : `Show me around: ${at + 1} of ${steps.length}`}</span>
         <IconButton icon="close" label="End the tour" onClick={close} />
       </header>
       <div className="talk-tour-bar" aria-hidden="true">
