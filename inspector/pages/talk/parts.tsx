@@ -67,9 +67,12 @@ function Part({ part }: { readonly part: MediaPart }): ReactElement {
     <a className="talk-file" href={url} download={name}>
       <Icon name="download" size={16} />
       <span>{name}</span>
-      <small>{formatBytes(Math.floor((source.value.length * 3) / 4))}</small>
+      <small>{formatBytes(bytesIn(source.value))}</small>
     </a>
   );
 }
+
+/** How many bytes a text in base64 holds. */
+const bytesIn = (text: string): number => Math.floor((text.replace(/=+$/, "").length * 3) / 4);
 
 const safeLink = (url: string): string | undefined => (/^https?:/i.test(url) ? url : undefined);

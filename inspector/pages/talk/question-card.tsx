@@ -43,6 +43,7 @@ function QuestionCard({ interrupt }: { readonly interrupt: Interrupt }): ReactEl
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
   const leftMs = useTimeLeft(interrupt.expiresAt);
   const isClosed = answers.has(id) || readOnly !== undefined || leftMs === 0;
+  const isYesOrNo = !isApproval && fields.length === 1 && fields[0]?.name === "" && fields[0].kind === "boolean";
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     const others = fields.length === 0 ? { value: undefined } : readDraft(fields, draft);
@@ -64,11 +65,20 @@ function QuestionCard({ interrupt }: { readonly interrupt: Interrupt }): ReactEl
         {!isApproval && args !== undefined && <Values value={args} plain />}
         {isApproval && argumentFields.length === 0 && args !== undefined && <Values value={args} plain />}
         <FormFields fields={argumentFields} draft={edited} problems={problems} onChange={setEdited} />
-        <FormFields fields={fields} draft={draft} problems={problems} onChange={setDraft} />
+        {!isYesOrNo && <FormFields fields={fields} draft={draft} problems={problems} onChange={setDraft} />}
         <div className="talk-question-foot">
-          <Button kind="primary" type="submit">
-            {isApproval ? "Approve" : "Answer"}
-          </Button>
+          {isYesOrNo ? (
+            <>
+              <Button kind="primary" onClick={() => void answer(id, true)}>
+                Yes
+              </Button>
+              <Button onClick={() => void answer(id, false)}>No</Button>
+            </>
+          ) : (
+            <Button kind="primary" type="submit">
+              {isApproval ? "Approve" : "Answer"}
+            </Button>
+          )}
           <Button onClick={refuse}>Decline</Button>
           <Expiry leftMs={leftMs} />
           {answers.has(id) && <span role="status">Answered; not sent yet.</span>}

@@ -73,11 +73,11 @@ export function TalkPage({ threadId }: ThreadPageProps): ReactElement {
 }
 
 function Head({ threadId }: { readonly threadId: string }): ReactElement {
-  const { status } = useThread();
+  const { status, pendingToolCalls } = useThread();
   const [state, setState] = useQueryValue("state");
   const isOpen = state === "open";
   return (
-    <ThreadHeader threadId={threadId} page="Talk" status={status}>
+    <ThreadHeader threadId={threadId} page="Talk" status={pendingToolCalls.length > 0 ? "interrupted" : status}>
       <Button small icon="state" aria-pressed={isOpen} onClick={() => setState(isOpen ? "" : "open")}>
         State
       </Button>
@@ -114,6 +114,7 @@ function Room({ agents, agent, missing, facts }: RoomProps): ReactElement {
   const { messageIds } = useThread();
   const isTouring = tour.place !== undefined && steps.length > 0;
   const isStateOpen = state === "open";
+  const [isTooling, setTooling] = useState(false);
   const onTour = isTouring ? undefined : () => tour.begin(messageIds.length === 0);
   return (
     <div className="talk-room" data-side={isTouring || isStateOpen}>
@@ -127,8 +128,9 @@ function Room({ agents, agent, missing, facts }: RoomProps): ReactElement {
         </Conversation>
         <Composer>
           <AgentChoice agents={agents} agent={agent} />
-          <ToolsButton />
+          <ToolsButton onOpen={() => setTooling(true)} />
         </Composer>
+        {isTooling && <ToolsDialog onClose={() => setTooling(false)} />}
       </div>
       {(isTouring || isStateOpen) && (
         <div className="talk-side" data-state={isStateOpen}>
@@ -184,15 +186,11 @@ function AgentChoice({
   );
 }
 
-function ToolsButton(): ReactElement {
-  const [isOpen, setOpen] = useState(false);
+function ToolsButton({ onOpen }: { readonly onOpen: () => void }): ReactElement {
   const { length } = useOfferedTools();
   return (
-    <>
-      <Button small kind="quiet" icon="tool" title="Tools that you offer to agents" onClick={() => setOpen(true)}>
-        {length === 0 ? "Tools" : `${length} ${length === 1 ? "tool" : "tools"}`}
-      </Button>
-      {isOpen && <ToolsDialog onClose={() => setOpen(false)} />}
-    </>
+    <Button small kind="quiet" icon="tool" title="Tools that you offer to agents" onClick={onOpen}>
+      {length === 0 ? "Tools" : `${length} ${length === 1 ? "tool" : "tools"}`}
+    </Button>
   );
 }

@@ -50,7 +50,11 @@ export function ToolCallView({
       <div className="talk-call-body">
         <section>
           <h4>Arguments</h4>
-          {text === "" ? <p className="talk-none">None so far</p> : <JsonText text={text} />}
+          {text === "" ? (
+            <p className="talk-none">{status === "running" ? "None so far" : "None"}</p>
+          ) : (
+            <JsonText text={text} />
+          )}
         </section>
         {result !== undefined && (
           <section>

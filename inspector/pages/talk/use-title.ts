@@ -17,15 +17,15 @@ export function titleFrom(text: string): string {
 /** Gives a conversation its title when the first words are said here. */
 export function useTitle(threadId: string): void {
   const client = useHeddle();
-  const { newest, connection, thread } = useThread(threadId);
+  const { newest, connection, thread, messageIds } = useThread(threadId);
   const wasEmpty = useRef(false);
   const isOnline = connection === "live" || connection === "caught-up";
   useEffect(() => {
     if (isOnline && newest.runId === undefined) wasEmpty.current = true;
-    if (newest.runId === undefined || !wasEmpty.current) return;
-    wasEmpty.current = false;
     const first = thread.messages.find(({ role }) => role === "user");
-    const title = titleFrom(textOf(first?.content));
+    if (newest.runId === undefined || first === undefined || !wasEmpty.current) return;
+    wasEmpty.current = false;
+    const title = titleFrom(textOf(first.content));
     if (title !== "") client.threads.rename(threadId, title).catch(sayFailure);
-  }, [client, thread, threadId, newest.runId, isOnline]);
+  }, [client, thread, threadId, newest.runId, messageIds, isOnline]);
 }
