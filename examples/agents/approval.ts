@@ -25,7 +25,10 @@ const deleteFile = defineTool({
 export const approval = defineAgent({
   name: "approval",
   description: "Asks before it deletes a file, and for what only people know.",
-  capabilities: { humanInTheLoop: { supported: true, approvals: true, interrupts: true, approveWithEdits: true } },
+  capabilities: {
+    humanInTheLoop: { supported: true, approvals: true, interrupts: true, approveWithEdits: true },
+    custom: { examples: ["Delete /tmp/report.txt", "Sign in"] },
+  },
   tools: [deleteFile],
   async run(context) {
     const { input, emit } = context;

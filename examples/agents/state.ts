@@ -18,7 +18,10 @@ const PARTS = 4;
 export const state = defineAgent<Plan>({
   name: "state",
   description: "Makes a plan and works through it.",
-  capabilities: { state: { snapshots: true, deltas: true } },
+  capabilities: {
+    state: { snapshots: true, deltas: true },
+    custom: { examples: ["Bake a cake", "Plan a trip to Rome"] },
+  },
   stateSchema: {
     type: "object",
     properties: {

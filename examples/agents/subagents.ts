@@ -15,6 +15,7 @@ export const subagents = defineAgent({
   description: "Two researchers and a writer.",
   capabilities: {
     multiAgent: { supported: true, delegation: true, subagents: [{ name: "researcher" }, { name: "writer" }] },
+    custom: { examples: ["Weaving", "A topic that will fail"] },
   },
   async run({ input, emit }) {
     const said = input.messages.findLast(({ role }) => role === "user")?.content;

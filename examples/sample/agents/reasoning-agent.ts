@@ -25,7 +25,10 @@ export function reasoningAgent({ name, modelId, paceMs, enableReasoning }: Reaso
     name,
     description: "Takes a number apart into its factors, and shows how it thinks.",
     // Step 1: say that it reasons, so that clients know what to expect.
-    capabilities: { reasoning: { supported: enableReasoning, streaming: enableReasoning } },
+    capabilities: {
+      reasoning: { supported: enableReasoning, streaming: enableReasoning },
+      custom: { examples: ["Is 221 prime?", "What are the factors of 5040?"] },
+    },
     async run({ input, emit, signal }) {
       const question = userTexts(input.messages).at(-1) ?? "";
       const number = Number(/\d+/.exec(question.replaceAll(/(?<=\d)[ ,.'](?=\d{3})/g, ""))?.[0] ?? Number.NaN);

@@ -23,6 +23,8 @@ export function simpleAgent({ name, modelId, paceMs }: SampleAgentOptions): Agen
   return defineAgent({
     name,
     description: "Talks, and remembers what you said before.",
+    // Things to say to it, for clients that propose some. `custom` is where an agent tells what AG-UI has no field for.
+    capabilities: { custom: { examples: ["My name is Ada", "What did I say so far?", "What can you do?"] } },
     async run({ input, emit, signal }) {
       // Step 2: the input holds the whole conversation. The server kept it; the client sent only what is new.
       const said = userTexts(input.messages);

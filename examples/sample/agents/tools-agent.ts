@@ -31,7 +31,10 @@ export function toolsAgent({ name, modelId, paceMs, enableTools }: ToolsAgentOpt
   return defineAgent({
     name,
     description: "Knows the weather of some cities, and can calculate.",
-    capabilities: { tools: { parallelCalls: true } },
+    capabilities: {
+      tools: { parallelCalls: true },
+      custom: { examples: ["What is the weather in Paris and Oslo, and what is 17 * 23?", "What is (3 + 4) ^ 2?"] },
+    },
     tools,
     // Step 3: the loop asks the model, runs the tools that it calls side by side, and asks again with their results.
     // A tool that throws gives a failed result, which the model sees as well.

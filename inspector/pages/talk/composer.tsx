@@ -1,0 +1,170 @@
+/**
+ * Where one writes. Enter sends, Shift+Enter begins a line; files come by button, paste and drop. What was refused comes back,
+ * unless something else was written meanwhile.
+ */
+import { useRef, useState } from "react";
+import type { ChangeEvent, ClipboardEvent, DragEvent, FormEvent, KeyboardEvent, ReactElement, ReactNode } from "react";
+import { useThread } from "heddle/react";
+import { Button, IconButton } from "../../ui/button.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { say, sayFailure } from "../../ui/toast.tsx";
+import { attachmentOf, contentOf, refusalOf } from "./attachments.ts";
+import type { Attachment } from "./attachments.ts";
+import { useTalk } from "./talk-context.ts";
+import "./composer.css";
+
+/** Where one writes; children stand in the bar below. */
+export function Composer({ children }: { readonly children: ReactNode }): ReactElement {
+  const { agent, readOnly } = useTalk();
+  const { run, stop, status, interrupts, pendingToolCalls } = useThread();
+  const [text, setText] = useState("");
+  const { attachments, add, remove, clear, restore } = useAttachments();
+  const isRunning = status === "running";
+  const waits = interrupts.length > 0 || pendingToolCalls.length > 0;
+  const hasContent = text.trim() !== "" || attachments.length > 0;
+  const canSend = agent !== undefined && !isRunning && !waits && hasContent;
+  if (readOnly !== undefined) {
+    return (
+      <p className="talk-composer talk-composer-closed" role="note">
+        <Icon name="info" /> {readOnly}
+      </p>
+    );
+  }
+  const send = (event?: FormEvent): void => {
+    event?.preventDefault();
+    if (!canSend) return;
+    const content = contentOf(text, attachments);
+    const sent = run({ messages: [{ id: crypto.randomUUID(), role: "user", content }] });
+    setText("");
+    clear();
+    sent.finished.catch(() => {
+      setText((written) => written || text);
+      restore(attachments);
+    });
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    send();
+  };
+  const onPaste = (event: ClipboardEvent): void => {
+    if (event.clipboardData.files.length === 0) return;
+    event.preventDefault();
+    add(event.clipboardData.files);
+  };
+  const onDrop = (event: DragEvent): void => {
+    event.preventDefault();
+    add(event.dataTransfer.files);
+  };
+  return (
+    <form className="talk-composer" onSubmit={send} onDrop={onDrop} onDragOver={(event) => event.preventDefault()}>
+      <Previews attachments={attachments} onRemove={remove} />
+      <textarea
+        aria-label="Message"
+        placeholder={placeholderOf({ agent, waits, isRunning })}
+        rows={Math.min(10, Math.max(1, text.split("\n").length))}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+        onPaste={onPaste}
+      />
+      <div className="talk-composer-bar">
+        <AttachButton onChoose={add} />
+        {children}
+        {isRunning ? (
+          <Button icon="stop" className="talk-send" onClick={() => void stop()}>
+            Stop
+          </Button>
+        ) : (
+          <Button kind="primary" icon="send" className="talk-send" type="submit" disabled={!canSend}>
+            Send
+          </Button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+function placeholderOf(now: {
+  readonly agent: string | undefined;
+  readonly waits: boolean;
+  readonly isRunning: boolean;
+}): string {
+  if (now.waits) return "Answer above first";
+  if (now.isRunning) return "Write the next message meanwhile";
+  return now.agent === undefined ? "Choose an agent first" : `Message ${now.agent}`;
+}
+
+interface Attachments {
+  readonly attachments: readonly Attachment[];
+  readonly add: (files: Iterable<File>) => void;
+  readonly remove: (key: string) => void;
+  readonly clear: () => void;
+  readonly restore: (attachments: readonly Attachment[]) => void;
+}
+
+function useAttachments(): Attachments {
+  const [attachments, setAttachments] = useState<readonly Attachment[]>([]);
+  const add = (files: Iterable<File>): void => {
+    for (const file of files) {
+      const refusal = refusalOf(file);
+      if (refusal === undefined)
+        attachmentOf(file).then((read) => setAttachments((before) => [...before, read]), sayFailure);
+      else say(refusal, { failure: true });
+    }
+  };
+  return {
+    attachments,
+    add,
+    remove: (key) => setAttachments((before) => before.filter((each) => each.key !== key)),
+    clear: () => setAttachments([]),
+    restore: (given) => setAttachments((before) => (before.length === 0 ? given : before)),
+  };
+}
+
+function AttachButton({ onChoose }: { readonly onChoose: (files: Iterable<File>) => void }): ReactElement {
+  const input = useRef<HTMLInputElement>(null);
+  const onChange = (event: ChangeEvent<HTMLInputElement>): void => {
+    onChoose([...(event.currentTarget.files ?? [])]);
+    event.currentTarget.value = "";
+  };
+  return (
+    <>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        aria-label="Files to attach"
+        data-part="files"
+        onChange={onChange}
+      />
+      <IconButton icon="attach" label="Attach files" onClick={() => input.current?.click()} />
+    </>
+  );
+}
+
+function Previews({
+  attachments,
+  onRemove,
+}: {
+  readonly attachments: readonly Attachment[];
+  readonly onRemove: (key: string) => void;
+}): ReactElement | null {
+  if (attachments.length === 0) return null;
+  return (
+    <ul className="talk-previews" aria-label="Files to send">
+      {attachments.map(({ key, name, part }) => (
+        <li key={key}>
+          {part.type === "image" && part.source.type === "data" ? (
+            <img src={`data:${part.source.mimeType};base64,${part.source.value}`} alt="" />
+          ) : (
+            <Icon name="attach" size={16} />
+          )}
+          <span>{name}</span>
+          <IconButton icon="close" label={`Remove ${name}`} onClick={() => onRemove(key)} />
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,59 @@
+/** A message of the user's that is said anew. What was said from there on stays, on its own branch. */
+import { useEffect, useRef, useState } from "react";
+import type { FormEvent, KeyboardEvent, ReactElement } from "react";
+import type { UserMessage } from "heddle/protocol";
+import { useThread } from "heddle/react";
+import { Button } from "../../ui/button.tsx";
+import { Parts, mediaOf, textOf } from "./parts.tsx";
+import { useTalk } from "./talk-context.ts";
+import "../../ui/field.css";
+import "./edit-message.css";
+
+/** The message, to be changed. */
+export function EditMessage({ message }: { readonly message: UserMessage }): ReactElement {
+  const { edit: leave } = useTalk();
+  const { edit, status } = useThread();
+  const media = mediaOf(message.content);
+  const [text, setText] = useState(() => textOf(message.content));
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    field.current?.focus();
+    field.current?.select();
+  }, []);
+  const canSend = (text.trim() !== "" || media.length > 0) && status !== "running";
+  const send = (event?: FormEvent): void => {
+    event?.preventDefault();
+    if (!canSend) return;
+    leave(undefined);
+    edit(message.id, media.length === 0 ? text : [{ type: "text", text }, ...media]);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === "Escape") leave(undefined);
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    send();
+  };
+  return (
+    <form className="talk-edit" onSubmit={send}>
+      <textarea
+        ref={field}
+        className="field"
+        aria-label="Edit your message"
+        rows={Math.min(8, text.split("\n").length + 1)}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
+      <Parts parts={media} />
+      <div>
+        <p>The conversation forks here; what was said stays on its own branch.</p>
+        <Button small kind="quiet" onClick={() => leave(undefined)}>
+          Cancel
+        </Button>
+        <Button small kind="primary" type="submit" disabled={!canSend}>
+          Send
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,93 @@
+/** What is not as it should be: a run that failed, something that was refused, a lost connection, an agent that is gone. */
+import type { ReactElement } from "react";
+import { useThread } from "heddle/react";
+import { Button } from "../../ui/button.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { useTalk } from "./talk-context.ts";
+import "./notices.css";
+
+/** A line across the page while the connection is lost. */
+export function ConnectionNotice(): ReactElement | null {
+  const { connection, error, thread } = useThread();
+  if (connection === "reconnecting") {
+    return (
+      <p className="talk-banner" role="status">
+        <Icon name="refresh" size={16} /> The connection is lost. It comes back by itself; runs go on meanwhile.
+        <Button small onClick={() => thread.reconnect()}>
+          Try now
+        </Button>
+      </p>
+    );
+  }
+  if (connection !== "ended" || error === undefined) return null;
+  return (
+    <p className="talk-banner" role="alert" data-failure="">
+      <Icon name="warning" size={16} /> This conversation is followed no more: {error.message}
+      <Button small onClick={() => location.reload()}>
+        Load it again
+      </Button>
+    </p>
+  );
+}
+
+/** An agent that was meant and is not there. */
+export function MissingAgentNotice({
+  missing,
+  instead,
+}: {
+  readonly missing: string;
+  readonly instead: string | undefined;
+}): ReactElement {
+  return (
+    <p className="talk-banner" role="status">
+      <Icon name="info" size={16} />
+      {instead === undefined
+        ? `This server has no agent “${missing}”. Choose another below.`
+        : `“${missing}”, which was talked to here, is not on this server any more. “${instead}” answers now.`}
+    </p>
+  );
+}
+
+/** How the newest run ended, where that is not the usual way; or why something was refused. */
+export function RunNotice(): ReactElement | null {
+  const { error, newest, status, connection, regenerate, thread } = useThread();
+  const { readOnly, agent } = useTalk();
+  if (connection === "ended") return null;
+  if (error === undefined) {
+    return status === "cancelled" ? <p className="talk-ended">Stopped.</p> : null;
+  }
+  const isRun = error === newest.error;
+  const hasQuestion = thread.messages.some(({ role }) => role === "user");
+  return (
+    <div className="talk-failure" role="alert">
+      <Icon name="warning" />
+      <div>
+        <strong>{isRun ? "The run failed" : "That did not work"}</strong>
+        <p>{error.message}</p>
+        {error.code !== undefined && <code>{error.code}</code>}
+      </div>
+      {isRun && hasQuestion && readOnly === undefined && agent !== undefined && (
+        <Button small icon="refresh" onClick={() => regenerate()}>
+          Try again
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** What the run is at: its open steps, or that it has begun. */
+export function RunProgress(): ReactElement | null {
+  const { status, steps } = useThread();
+  if (status !== "running") return null;
+  const words = steps.map(({ name }) => name).join(" · ");
+  return (
+    <p className="talk-progress-line" role="status">
+      <span className="talk-dots" aria-hidden="true">
+        <span />
+        <span />
+        <span />
+      </span>
+      {words === "" ? "Working" : words}
+    </p>
+  );
+}

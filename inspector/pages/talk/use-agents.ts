@@ -1,0 +1,50 @@
+/** The agents of the server, and which of them is talked to: the one in the address, else the thread's last one, else the first. */
+import { useEffect, useState } from "react";
+import type { AgentInfo } from "heddle/client";
+import { HeddleError } from "heddle/protocol";
+import { useHeddle } from "heddle/react";
+
+/** The agents. */
+export interface Agents {
+  /** Undefined until they are here. */
+  readonly agents: readonly AgentInfo[] | undefined;
+  readonly error: HeddleError | undefined;
+  readonly retry: () => void;
+}
+
+/** The agents of the server. `isOnline` says whether it can be asked; they are asked for again when it can once more. */
+export function useAgents(isOnline: boolean): Agents {
+  const client = useHeddle();
+  const [attempt, setAttempt] = useState(0);
+  const [known, setKnown] = useState<Omit<Agents, "retry">>({ agents: undefined, error: undefined });
+  useEffect(() => {
+    if (!isOnline) return undefined;
+    let isWanted = true;
+    client.agents().then(
+      (agents) => isWanted && setKnown({ agents, error: undefined }),
+      (error: unknown) => {
+        if (isWanted && error instanceof HeddleError) setKnown((before) => ({ ...before, error }));
+      },
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [client, attempt, isOnline]);
+  return { ...known, retry: () => setAttempt((count) => count + 1) };
+}
+
+/** Who is talked to. */
+export interface Choice {
+  /** The agent; undefined while it is not known, and where there is none. */
+  readonly agent: AgentInfo | undefined;
+  /** An agent that was meant and is not there. */
+  readonly missing: string | undefined;
+}
+
+/** Chooses: `asked` by the address, `last` by the newest run. */
+export function chooseAgent(agents: readonly AgentInfo[], asked: string, last: string | undefined): Choice {
+  const find = (name: string | undefined): AgentInfo | undefined => agents.find((agent) => agent.name === name);
+  if (asked !== "") return { agent: find(asked), missing: find(asked) === undefined ? asked : undefined };
+  if (last === undefined) return { agent: agents[0], missing: undefined };
+  return { agent: find(last) ?? agents[0], missing: find(last) === undefined ? last : undefined };
+}

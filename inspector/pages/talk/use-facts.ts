@@ -1,0 +1,108 @@
+/**
+ * What there is to know about a thread beside what was said: who may do what, which agent spoke last, how long calls took, which
+ * run a message is of, who the subagents are. Asked for when a run has begun or ended; subagents of runs long over are looked up
+ * in the log of their run.
+ */
+import { useEffect, useMemo, useState } from "react";
+import type { Thread, ThreadDetails, ThreadSnapshot } from "heddle/client";
+import { useThread } from "heddle/react";
+import { noteSubagent } from "./subagents.ts";
+import type { Subagents } from "./subagents.ts";
+
+/** What is known. */
+export interface Facts {
+  readonly role: ThreadDetails["role"] | undefined;
+  /** The agent of the newest run; undefined where it is not known, or there is none. */
+  readonly lastAgent: string | undefined;
+  /** Whether it was asked for, where there is a thread at all. */
+  readonly isKnown: boolean;
+  readonly durations: ReadonlyMap<string, number>;
+  readonly runs: ThreadSnapshot["messageRuns"];
+  readonly times: ThreadSnapshot["messageTimes"];
+  readonly subagents: Subagents;
+}
+
+type Asked = Omit<Facts, "subagents">;
+
+const NOTHING: Asked = {
+  role: undefined,
+  lastAgent: undefined,
+  isKnown: false,
+  durations: new Map(),
+  runs: {},
+  times: {},
+};
+
+/** What is known of the thread around. */
+export function useFacts(threadId: string): Facts {
+  const { thread, newest, connection } = useThread(threadId);
+  const [asked, setAsked] = useState(NOTHING);
+  const isOnline = connection === "live" || connection === "caught-up";
+  const isRunning = newest.status === "running";
+  useEffect(() => {
+    if (!isOnline) return undefined;
+    if (newest.runId === undefined) {
+      setAsked({ ...NOTHING, isKnown: true });
+      return undefined;
+    }
+    let isWanted = true;
+    const parts = Promise.all([thread.details(), isRunning ? undefined : thread.snapshotAt(newest.runId)]);
+    parts.then(
+      ([details, snapshot]) => isWanted && setAsked((before) => factsOf(before, details, snapshot)),
+      // The connection is lost, or the thread is gone: whoever follows it says so.
+      () => undefined,
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [thread, newest.runId, isRunning, isOnline]);
+  const subagents = useSubagents(thread, asked.runs);
+  return useMemo(() => ({ ...asked, subagents }), [asked, subagents]);
+}
+
+function factsOf(before: Asked, details: ThreadDetails, snapshot: ThreadSnapshot | undefined): Asked {
+  const { role, runs } = details;
+  const durations = snapshot?.toolCalls.flatMap(({ id, durationMs }): [string, number][] =>
+    durationMs === undefined ? [] : [[id, durationMs]],
+  );
+  return {
+    role,
+    lastAgent: runs.findLast(({ kind }) => kind !== "spawn")?.agent,
+    isKnown: true,
+    durations: durations === undefined ? before.durations : new Map(durations),
+    runs: snapshot?.messageRuns ?? before.runs,
+    times: snapshot?.messageTimes ?? before.times,
+  };
+}
+
+function useSubagents(thread: Thread, runs: Facts["runs"]): Subagents {
+  const [known, setKnown] = useState<Subagents>(new Map());
+  useEffect(() => thread.onEvent((event) => setKnown((before) => noteSubagent(before, event))), [thread]);
+  useEffect(() => {
+    const isStrange = (id: string | undefined): boolean => id !== undefined && !known.has(id);
+    const wanted = thread.messages.flatMap(({ id, subagentRunId }) => (isStrange(subagentRunId) ? [runs[id]] : []));
+    const leaving = new AbortController();
+    for (const run of new Set(wanted)) {
+      if (run !== undefined) void lookUp(thread, run, leaving.signal, setKnown);
+    }
+    return () => leaving.abort();
+    // Only when the messages of a run that ended are known is it worth asking.
+  }, [thread, runs]);
+  return known;
+}
+
+/** Never rejects: what cannot be looked up now is looked up after the next run. */
+async function lookUp(
+  thread: Thread,
+  run: string,
+  signal: AbortSignal,
+  change: (note: (before: Subagents) => Subagents) => void,
+): Promise<void> {
+  try {
+    let found: Subagents = new Map();
+    for await (const { event } of thread.history({ run, signal })) found = noteSubagent(found, event);
+    if (!signal.aborted) change((before) => new Map([...before, ...found]));
+  } catch {
+    // Names are a help only: the messages are there without them.
+  }
+}

@@ -1,0 +1,31 @@
+/** A conversation that began here is called by its first words, so that lists show more than an id. Others are left as they are. */
+import { useEffect, useRef } from "react";
+import { useHeddle, useThread } from "heddle/react";
+import { sayFailure } from "../../ui/toast.tsx";
+import { textOf } from "./parts.tsx";
+
+const MAX_TITLE = 60;
+
+/** The first words of a text. */
+export function titleFrom(text: string): string {
+  const line = text.trim().replaceAll(/\s+/g, " ");
+  if (line.length <= MAX_TITLE) return line;
+  const cut = line.slice(0, MAX_TITLE);
+  return `${cut.slice(0, Math.max(cut.lastIndexOf(" "), MAX_TITLE / 2))}…`;
+}
+
+/** Gives a conversation its title when the first words are said here. */
+export function useTitle(threadId: string): void {
+  const client = useHeddle();
+  const { newest, connection, thread, messageIds } = useThread(threadId);
+  const wasEmpty = useRef(false);
+  const isOnline = connection === "live" || connection === "caught-up";
+  useEffect(() => {
+    if (isOnline && newest.runId === undefined) wasEmpty.current = true;
+    const first = thread.messages.find(({ role }) => role === "user");
+    if (newest.runId === undefined || first === undefined || !wasEmpty.current) return;
+    wasEmpty.current = false;
+    const title = titleFrom(textOf(first.content));
+    if (title !== "") client.threads.rename(threadId, title).catch(sayFailure);
+  }, [client, thread, threadId, newest.runId, messageIds, isOnline]);
+}
