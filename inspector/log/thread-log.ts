@@ -39,6 +39,8 @@ export interface LogView {
 const RETRY_MS = 1000;
 /** While a long log is read the page has to stay usable. */
 const LOADING_MS = 120;
+/** So long events are taken in before anything else has its turn: what has arrived comes without a pause otherwise. */
+const SLICE_MS = 12;
 
 /** The log of one thread. */
 export class ThreadLog {
@@ -110,9 +112,13 @@ export class ThreadLog {
           follow: true,
           signal,
         });
+        let since = performance.now();
         for await (const { id, event } of log) {
           if (signal.aborted) return;
           this.#take(id, event);
+          if (performance.now() - since < SLICE_MS) continue;
+          await nextTask();
+          since = performance.now();
         }
       } catch (error) {
         if (signal.aborted) return;
@@ -193,6 +199,15 @@ export function bareEvent({ event }: LogEntry): Event {
   const { metadata: _none, ...bare } = event;
   return bare as Event;
 }
+
+/** Lets whatever waits have its turn: a frame, a key, a click. */
+const nextTask = (): Promise<void> =>
+  new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.addEventListener("message", () => (port1.close(), resolve()), { once: true });
+    port1.start();
+    port2.postMessage(undefined);
+  });
 
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
