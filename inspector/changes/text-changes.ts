@@ -14,6 +14,8 @@ const MAX_PAIRS = 250_000;
 /** The parts of two texts, in order: without what was added they are the first, without what was removed the second. */
 export function textChanges(before: string, after: string): readonly TextPart[] {
   if (before === after) return part("same", after);
+  // What is streamed only grows, and may be long.
+  if (after.startsWith(before)) return [...part("same", before), ...part("added", after.slice(before.length))];
   const old = wordsOf(before);
   const fresh = wordsOf(after);
   let head = 0;

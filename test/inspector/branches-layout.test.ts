@@ -60,7 +60,8 @@ test("the thread's own branch keeps the first lane and ends at the bottom of its
       const head = newestBelow(runs, runs[0]?.runId ?? "");
       const { rows } = layoutRuns(runs, head);
       const own = new Set(lineageOf(runs, head).map(({ runId }) => runId));
-      for (const { run, lane } of rows) if (own.has(run.runId)) expect(lane).toBe(0);
+      const lanes = rows.flatMap(({ run, lane }) => (own.has(run.runId) ? [lane] : []));
+      expect(lanes).toEqual(Array.from(own, () => 0));
     }),
   );
 });

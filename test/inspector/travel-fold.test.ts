@@ -172,17 +172,18 @@ test("at every event of every branch it is what the server says", async () => {
   );
 });
 
+const eventAt = (place: number): Event => {
+  if (place === 0) return { type: "RUN_STARTED", threadId: "t", runId: "r" };
+  if (place % 97 === 1)
+    return { type: "TEXT_MESSAGE_START", messageId: `m${Math.floor(place / 97)}`, role: "assistant" };
+  if (place % 50 === 0) return { type: "STATE_DELTA", delta: [{ op: "add", path: "/n", value: place }] };
+  if (place % 331 === 7) return { type: "TOOL_CALL_START", toolCallId: `c${place}`, toolCallName: "look" };
+  const messageId = `m${Math.floor((place - 1) / 97)}`;
+  return { type: "TEXT_MESSAGE_CONTENT", messageId, delta: `${place} ` };
+};
+
 /** A log of one run that says many words, with a call and a state in between. */
 function longLog(length: number): LogEntry[] {
-  const eventAt = (place: number): Event => {
-    if (place === 0) return { type: "RUN_STARTED", threadId: "t", runId: "r" };
-    if (place % 97 === 1)
-      return { type: "TEXT_MESSAGE_START", messageId: `m${Math.floor(place / 97)}`, role: "assistant" };
-    if (place % 50 === 0) return { type: "STATE_DELTA", delta: [{ op: "add", path: "/n", value: place }] };
-    if (place % 331 === 7) return { type: "TOOL_CALL_START", toolCallId: `c${place}`, toolCallName: "look" };
-    const messageId = `m${Math.floor((place - 1) / 97)}`;
-    return { type: "TEXT_MESSAGE_CONTENT", messageId, delta: `${place} ` };
-  };
   return Array.from({ length }, (_, place) => {
     const seq = place + 1;
     return { seq, id: `log_${String(seq).padStart(16, "0")}`, runId: "r", event: eventAt(place), atMs: place * 10 };
