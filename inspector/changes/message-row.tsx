@@ -25,12 +25,22 @@ const ROLES: Readonly<Record<Message["role"], { readonly name: string; readonly 
   developer: { name: "Instructions", icon: "info" },
 };
 
-const WORDS = { same: "", added: "new", changed: "changed", removed: "gone" } as const;
+/** What is said of a message, by what became of it. */
+export type ChangeWords = Readonly<Record<MessageChange["kind"], string>>;
+
+const WORDS: ChangeWords = { same: "", added: "new", changed: "changed", removed: "gone" };
 /** Of a stretch of text so much is shown at its beginning and its end. */
 const SHOWN_CHARS = 600;
+const LINE_CHARS = 160;
 
 /** One message. */
-export const MessageRow = memo(function MessageRow({ change }: { readonly change: MessageChange }): ReactElement {
+export const MessageRow = memo(function MessageRow({
+  change,
+  words = WORDS,
+}: {
+  readonly change: MessageChange;
+  readonly words?: ChangeWords;
+}): ReactElement {
   const { message, kind, before } = change;
   const { name, icon } = ROLES[message.role];
   const who = message.role === "activity" ? `Activity ${message.activityType}` : (nameOf(message) ?? name);
@@ -39,15 +49,15 @@ export const MessageRow = memo(function MessageRow({ change }: { readonly change
       className="message-row"
       data-role={message.role}
       data-change={kind}
-      aria-label={`${who}${WORDS[kind] && `, ${WORDS[kind]}`}`}
+      aria-label={`${who}${words[kind] && `, ${words[kind]}`}`}
     >
       <header>
         <Icon name={icon} size={15} />
         <span className="message-row-who">{who}</span>
-        {kind !== "same" && <span className="message-row-mark">{WORDS[kind]}</span>}
+        {kind !== "same" && <span className="message-row-mark">{words[kind]}</span>}
       </header>
       {message.role === "activity" ? (
-        <JsonView value={message.content} openTo={1} />
+        <Content value={message.content} />
       ) : (
         <Text parts={textChanges(before === undefined ? textOf(message) : textOf(before), textOf(message))} />
       )}
@@ -71,6 +81,16 @@ function isChanged(call: ToolCall, before: Message | undefined): boolean {
   return !sameJson(
     before.toolCalls?.find(({ id }) => id === call.id),
     call,
+  );
+}
+
+/** Little content stands in a line. */
+function Content({ value }: { readonly value: unknown }): ReactElement {
+  const text = JSON.stringify(value);
+  return text.length <= LINE_CHARS ? (
+    <code className="message-row-content">{text}</code>
+  ) : (
+    <JsonView value={value} openTo={1} />
   );
 }
 

@@ -1,7 +1,9 @@
 /** Which branch is looked at. */
 import type { ReactElement } from "react";
 import type { ThreadDetails } from "heddle/client";
-import type { RunFacts } from "../../runs/run-facts.ts";
+import type { RunFacts } from "./run-facts.ts";
+import "../ui/field.css";
+import "./branch-select.css";
 
 const NAME_CHARS = 40;
 
@@ -24,7 +26,7 @@ export function BranchSelect({
   const spawned = runs.flatMap(({ runId, kind }) => (kind === "spawn" ? [runId] : []));
   const choices = [...new Set([...(head === undefined ? [] : [head]), ...heads, ...spawned, branch])];
   return (
-    <label className="travel-branch">
+    <label className="branch-select">
       <span>{label}</span>
       <select className="field" value={branch} onChange={(event) => onChoose(event.currentTarget.value)}>
         {choices.map((runId) => (
