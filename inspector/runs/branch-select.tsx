@@ -27,8 +27,13 @@ export function BranchSelect({
   const choices = [...new Set([...(head === undefined ? [] : [head]), ...heads, ...spawned, branch])];
   return (
     <label className="branch-select">
-      <span>{label}</span>
-      <select className="field" value={branch} onChange={(event) => onChoose(event.currentTarget.value)}>
+      <span aria-hidden="true">{label}</span>
+      <select
+        className="field"
+        aria-label={label}
+        value={branch}
+        onChange={(event) => onChoose(event.currentTarget.value)}
+      >
         {choices.map((runId) => (
           <option key={runId} value={runId}>
             {`${(facts(runId).asked ?? runId).slice(0, NAME_CHARS)}${runId === head ? " (current)" : spawned.includes(runId) ? " (spawned)" : ""}`}
