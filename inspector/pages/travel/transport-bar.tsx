@@ -39,9 +39,10 @@ export function TransportBar({
       <Steps name="State" stop="state" what="state change" playhead={playhead} />
       <Steps name="Run" stop="run" what="run" playhead={playhead} />
       <label className="travel-speed">
-        Speed
+        <span aria-hidden="true">Speed</span>
         <select
           className="field"
+          aria-label="Speed"
           value={speed}
           title="Real time skips pauses of more than 2 seconds."
           onChange={({ currentTarget: { value } }) => isSpeed(value) && setSpeed(value)}

@@ -17,6 +17,7 @@ import { useDetails } from "../../threads/use-details.ts";
 import { LinkButton } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/empty-state.tsx";
 import { ErrorState } from "../../ui/error-state.tsx";
+import { formatCount } from "../../ui/format.ts";
 import { Loading } from "../../ui/loading.tsx";
 import { BranchFold } from "./branch-fold.ts";
 import { ForkHere } from "./fork-here.tsx";
@@ -29,7 +30,7 @@ import "./travel-page.css";
 /** The page. */
 export function TravelPage({ threadId }: ThreadPageProps): ReactElement {
   const log = useLog(threadId);
-  const { details, error } = useDetails(threadId);
+  const { details, error, refresh } = useDetails(threadId);
   const [head] = useQueryValue("head");
   const [at] = useQueryValue("at");
   const branch = details === undefined ? undefined : chosenBranch(details, log, head, seqIn(at));
@@ -52,7 +53,7 @@ export function TravelPage({ threadId }: ThreadPageProps): ReactElement {
           </LinkButton>
         </EmptyState>
       ) : error !== undefined && error.code !== "thread-unknown" ? (
-        <ErrorState title="The conversation cannot be shown" error={error} />
+        <ErrorState title="The conversation cannot be shown" error={error} onRetry={refresh} />
       ) : (
         <Loading label="Reading the log" />
       )}
@@ -120,7 +121,12 @@ function Travel({
       </ThreadHeader>
       {log.status === "loading" && (
         <p className="travel-loading" role="status">
-          Reading the log: {log.count} of {log.total} events…
+          Reading the log: {formatCount(log.count)} of {formatCount(log.total)} events…
+        </p>
+      )}
+      {log.status === "reconnecting" && (
+        <p className="travel-loading" role="status">
+          The server does not answer. What is new comes when it is back.
         </p>
       )}
       <TransportBar playhead={playhead} count={count} />
