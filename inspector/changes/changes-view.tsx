@@ -1,0 +1,126 @@
+/** What is different between two values, as a tree: old and new beside each other, and what is the same folded away. */
+import { useMemo, useState } from "react";
+import type { ReactElement } from "react";
+import { JsonView } from "../ui/json-view.tsx";
+import { changesBetween, countChanges } from "./json-changes.ts";
+import type { Change } from "./json-changes.ts";
+import "./changes-view.css";
+
+/** The differences of two values. */
+export function ChangesView({
+  before,
+  after,
+  nothing,
+}: {
+  readonly before: unknown;
+  readonly after: unknown;
+  /** What is said where there are none. */
+  readonly nothing: string;
+}): ReactElement {
+  const change = useMemo(() => changesBetween(before, after), [before, after]);
+  const count = countChanges(change);
+  if (count === 0) return <p className="changes-none">{nothing}</p>;
+  return (
+    <div className="changes-view" role="group" aria-label={`${count} ${count === 1 ? "difference" : "differences"}`}>
+      <Place change={change} />
+    </div>
+  );
+}
+
+function Place({ change }: { readonly change: Change }): ReactElement {
+  const name = change.key === "" ? "" : `${change.key}: `;
+  switch (change.kind) {
+    case "inside":
+      return <Inside change={change} />;
+    case "replaced":
+      return <Replaced name={name} before={change.before} after={change.after} />;
+    case "same":
+      return (
+        <div className="changes-row">
+          <span className="changes-key">{name}</span>
+          <Value value={change.value} />
+        </div>
+      );
+    default:
+      return (
+        <div className="changes-row" data-kind={change.kind}>
+          <span className="changes-sign" aria-hidden="true">
+            {change.kind === "added" ? "+" : "−"}
+          </span>
+          <span className="visually-hidden">{change.kind === "added" ? "Added: " : "Removed: "}</span>
+          <span className="changes-key">{name}</span>
+          <Value value={change.value} />
+        </div>
+      );
+  }
+}
+
+/** Something that was, and what is in its place. */
+export function Replaced({
+  name,
+  before,
+  after,
+}: {
+  readonly name: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}): ReactElement {
+  return (
+    <div className="changes-row" data-kind="replaced">
+      <span className="changes-key">{name}</span>
+      {before !== undefined && (
+        <del>
+          <span className="visually-hidden">Was: </span>
+          <Value value={before} />
+        </del>
+      )}
+      <span className="changes-arrow" aria-hidden="true">
+        →
+      </span>
+      {after === undefined ? (
+        <em>nothing</em>
+      ) : (
+        <ins>
+          <span className="visually-hidden">Is: </span>
+          <Value value={after} />
+        </ins>
+      )}
+    </div>
+  );
+}
+
+function Value({ value }: { readonly value: unknown }): ReactElement {
+  if (typeof value === "object" && value !== null && Object.keys(value).length > 0) {
+    return <JsonView value={value} openTo={JSON.stringify(value).length < 200 ? 2 : 0} />;
+  }
+  return <code>{JSON.stringify(value) ?? "nothing"}</code>;
+}
+
+function Inside({ change }: { readonly change: Change & { readonly kind: "inside" } }): ReactElement {
+  const [isOpen, setOpen] = useState(true);
+  const [showsSame, setShowsSame] = useState(false);
+  const same = change.children.filter(({ kind }) => kind === "same").length;
+  const shown = showsSame ? change.children : change.children.filter(({ kind }) => kind !== "same");
+  return (
+    <div className="changes-inside">
+      {change.key !== "" && (
+        <button type="button" className="changes-toggle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          <span className="changes-key">{change.key}</span>
+          <span className="changes-count">{countChanges(change)} changed</span>
+        </button>
+      )}
+      {isOpen && (
+        <div className={change.key === "" ? undefined : "changes-children"}>
+          {shown.map((child) => (
+            <Place key={`${child.kind} ${child.key}`} change={child} />
+          ))}
+          {same > 0 && (
+            <button type="button" className="changes-same" onClick={() => setShowsSame(!showsSame)}>
+              {showsSame ? "Hide what is the same" : `${same} unchanged`}
+            </button>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,47 @@
+/** Goes on from the run that is looked at, with something else than what followed. */
+import { useState } from "react";
+import type { ReactElement } from "react";
+import type { RunSummary, ThreadDetails } from "heddle/client";
+import { go, linkTo } from "../../route.ts";
+import { ForkDialog } from "../../runs/fork-dialog.tsx";
+import { useMayWrite } from "../../runs/use-may-write.ts";
+import { Button } from "../../ui/button.tsx";
+import { say } from "../../ui/toast.tsx";
+
+/** A button that asks for a message; absent where one may only watch. */
+export function ForkHere({
+  threadId,
+  details,
+  run,
+  asked,
+}: {
+  readonly threadId: string;
+  readonly details: ThreadDetails;
+  readonly run: RunSummary;
+  readonly asked: string;
+}): ReactElement | null {
+  const [isOpen, setOpen] = useState(false);
+  const mayWrite = useMayWrite(details);
+  if (!mayWrite) return null;
+  const isOver = run.status !== "running" && run.status !== "queued";
+  const started = (head: string): void => {
+    setOpen(false);
+    say("The new branch runs.");
+    go(linkTo("travel", threadId, { head }));
+  };
+  return (
+    <>
+      <Button
+        icon="branches"
+        disabled={!isOver}
+        title={isOver ? "Go on from the end of this event's run with another message." : "The run has not ended yet."}
+        onClick={() => setOpen(true)}
+      >
+        Fork from here
+      </Button>
+      {isOpen && (
+        <ForkDialog threadId={threadId} run={run} asked={asked} onClose={() => setOpen(false)} onStarted={started} />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,105 @@
+/** Goes on from a run with a new message, on a branch of its own: which agent is asked, and what. */
+import { useEffect, useId, useState } from "react";
+import type { FormEvent, ReactElement } from "react";
+import type { Run, RunSummary } from "heddle/client";
+import { useHeddle } from "heddle/react";
+import { Button } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { sayFailure } from "../ui/toast.tsx";
+import "../ui/field.css";
+import "./fork-dialog.css";
+
+/** Asks for the message, and starts the run. */
+export function ForkDialog({
+  threadId,
+  run,
+  asked,
+  onClose,
+  onStarted,
+}: {
+  readonly threadId: string;
+  /** The run that it goes on from. */
+  readonly run: RunSummary;
+  /** What that run was asked. */
+  readonly asked: string;
+  readonly onClose: () => void;
+  /** Called with the new run, once it has begun. */
+  readonly onStarted: (runId: string) => void;
+}): ReactElement {
+  const client = useHeddle();
+  const id = useId();
+  const agents = useAgents(run.agent);
+  const [agent, setAgent] = useState(run.agent);
+  const [text, setText] = useState("");
+  const [isStarting, setStarting] = useState(false);
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    if (text.trim() === "" || isStarting) return;
+    setStarting(true);
+    try {
+      const started = client.thread(threadId).fork(agent, run.runId, text.trim());
+      await begun(started);
+      onStarted(started.runId);
+    } catch (error) {
+      sayFailure(error);
+      setStarting(false);
+    }
+  };
+  return (
+    <Dialog title="Fork from here" onClose={onClose}>
+      <form className="fork-form" onSubmit={(event) => void submit(event)}>
+        <p>Goes on after “{asked}” with a new message. What was said later stays, on its own branch.</p>
+        <label htmlFor={`${id}-text`}>Message</label>
+        <textarea
+          id={`${id}-text`}
+          className="field"
+          rows={3}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+          autoFocus
+        />
+        <label htmlFor={`${id}-agent`}>Agent</label>
+        <select
+          id={`${id}-agent`}
+          className="field"
+          value={agent}
+          onChange={(event) => setAgent(event.currentTarget.value)}
+        >
+          {agents.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+        <div className="fork-actions">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" icon="branches" disabled={text.trim() === "" || isStarting}>
+            {isStarting ? "Starting…" : "Start the branch"}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Resolves when a run has begun; throws what refused it. */
+export async function begun(run: Run): Promise<void> {
+  // How it ends is shown where the run is shown.
+  run.finished.catch(() => undefined);
+  for await (const _event of run) return;
+}
+
+/** The names of the agents that can be run, and the one that is run already. */
+function useAgents(known: string): readonly string[] {
+  const client = useHeddle();
+  const [names, setNames] = useState<readonly string[]>([known]);
+  useEffect(() => {
+    let isWanted = true;
+    client.agents().then(
+      (agents) => isWanted && setNames([...new Set([known, ...agents.map(({ name }) => name)])]),
+      (error: unknown) => isWanted && sayFailure(error),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [client, known]);
+  return names;
+}

@@ -1,0 +1,139 @@
+/** Branches in a browser: the graph, one run, what can be done from it, two branches side by side, on a phone, read only. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Served } from "../../src/server/fastify/index.ts";
+import { AGENTS, branchedThread } from "./branched-thread.ts";
+import type { Made } from "./branched-thread.ts";
+import { findings, inspecting, overflows, serving } from "./inspected.ts";
+
+const { visit } = inspecting();
+const KEYS = {
+  al: { key: "owner-key-0123456789", tenant: "acme", user: "al" },
+  eve: { key: "watch-key-0123456789", tenant: "acme", user: "eve", roles: ["observer"] },
+} as const;
+let server: Served;
+let guarded: Served;
+let made: Made;
+beforeAll(async () => {
+  server = await serving({ agents: [...AGENTS] });
+  guarded = await serving({ agents: [...AGENTS], auth: { keys: KEYS } });
+  made = await branchedThread(server.url);
+  await branchedThread(guarded.url, "owner-key-0123456789");
+});
+afterAll(async () => {
+  await server.close();
+  await guarded.close();
+});
+
+test("the graph has every run, the keyboard goes through it, and a link brings the run back", async () => {
+  const page = await visit(server.url, { at: "#/branches/cake" });
+  const tree = page.getByRole("tree", { name: "Runs" });
+  await tree.getByRole("treeitem", { name: /Bake two cakes/ }).waitFor();
+  expect(await tree.getByRole("treeitem").count()).toBe(4);
+  await page.getByText("4 runs, 2 branches").waitFor();
+  expect(await tree.getByRole("treeitem", { selected: true }).textContent()).toContain("Bake two cakescurrent");
+  await tree.focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.getByRole("heading", { name: "Bake a cake" }).waitFor();
+  await page.keyboard.press("ArrowRight");
+  await page.getByRole("heading", { name: "How long does it rest?" }).waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.getByRole("heading", { name: "Delete /tmp/old.txt" }).waitFor();
+  expect(page.url()).toContain(`run=${made.asks}`);
+  await page.reload();
+  await page.getByRole("heading", { name: "Delete /tmp/old.txt" }).waitFor();
+  await page.getByLabel("The run").getByText("I am going to delete /tmp/old.txt.").waitFor();
+  expect(await page.getByRole("link", { name: "Timeline", exact: true }).last().getAttribute("href")).toContain(
+    made.asks,
+  );
+});
+
+test("two branches stand side by side, in the address", async () => {
+  const page = await visit(server.url, { at: `#/branches/cake?run=${made.rest}` });
+  await page.getByRole("link", { name: "Compare" }).click();
+  await page.getByText("1 run in common, up to “Bake a cake”").waitFor();
+  expect(page.url()).toContain(`a=${made.fork}`);
+  const messages = page.getByLabel("Messages of both branches");
+  await messages.getByRole("article", { name: "User, differs" }).waitFor();
+  await messages.getByText("Bake two cakes", { exact: true }).waitFor();
+  await page.getByText("Both have the same state.").waitFor();
+  await page.getByLabel("Branch B").selectOption(made.asks);
+  await messages.getByRole("article", { name: "Agent, only here" }).waitFor();
+  await page.reload();
+  await page.getByRole("row", { name: "Branch B 2 1" }).waitFor();
+  expect(await findings(page)).toEqual([]);
+  await page.getByRole("link", { name: "Back to the graph" }).click();
+  await page.getByRole("tree", { name: "Runs" }).waitFor();
+});
+
+test("a run is forked, answered again, noted, and made the current one; the graph follows", async () => {
+  const page = await visit(server.url, { at: `#/branches/cake?run=${made.rest}` });
+  const tree = page.getByRole("tree", { name: "Runs" });
+  await page.getByRole("button", { name: "Answer again" }).click();
+  await page.getByText("5 runs, 3 branches").waitFor();
+  await page
+    .getByLabel("The run")
+    .getByText(/You said 5 words/)
+    .waitFor();
+  await page.getByRole("button", { name: "Fork" }).click();
+  const dialog = page.getByRole("dialog", { name: "Fork from here" });
+  await dialog.getByLabel("Message").fill("For twelve people");
+  await dialog.getByRole("button", { name: "Start the branch" }).click();
+  await page.getByRole("heading", { name: "For twelve people" }).waitFor();
+  await page.getByRole("button", { name: "Note" }).click();
+  await page.getByRole("dialog").getByLabel("Text").fill("Too many");
+  await page.getByRole("dialog").getByRole("button", { name: "Keep" }).click();
+  await page.getByText("note: Too many").waitFor();
+  await tree.getByRole("treeitem", { name: /Bake two cakes/ }).click();
+  await page.getByRole("button", { name: "Make current" }).click();
+  await page.getByRole("button", { name: "Is current" }).waitFor();
+  await tree.getByRole("treeitem", { name: /Bake two cakescurrent|Bake two cakes current/ }).waitFor();
+});
+
+test.each(["light", "dark"] as const)(
+  "axe finds nothing, and a phone has nothing beyond its edge, %s",
+  async (colorScheme) => {
+    const page = await visit(server.url, { colorScheme, at: "#/branches/cake" });
+    await page.getByRole("log").or(page.getByText("Messages at its end")).waitFor();
+    expect(await findings(page)).toEqual([]);
+    const phone = await visit(server.url, {
+      width: "phone",
+      colorScheme,
+      at: `#/branches/cake?a=${made.asks}&b=${made.fork}`,
+    });
+    await phone.getByText(/runs? in common/).waitFor();
+    expect(await overflows(phone)).toBe(false);
+    expect(await findings(phone)).toEqual([]);
+    await phone.getByRole("link", { name: "Back to the graph" }).click();
+    await phone.getByRole("tree", { name: "Runs" }).waitFor();
+    expect(await overflows(phone)).toBe(false);
+    expect(await findings(phone)).toEqual([]);
+  },
+);
+
+test("who may only watch sees everything and can change nothing", async () => {
+  const page = await visit(guarded.url, { at: "#/branches/cake", mayComplain: /401/ });
+  await page.getByLabel("Token").fill("watch-key-0123456789");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("treeitem", { name: /Bake two cakes/ }).waitFor();
+  for (const name of ["Fork", "Answer again", "Note"]) {
+    const button = page.getByRole("button", { name, exact: true });
+    expect(await button.isDisabled()).toBe(true);
+    expect(await button.getAttribute("title")).toBe("You may only watch this conversation.");
+  }
+  await page.goto(`${guarded.url}/#/travel/cake`);
+  await page.getByRole("slider", { name: "Event" }).waitFor();
+  expect(await page.getByRole("button", { name: "Fork from here" }).count()).toBe(0);
+});
+
+test("no runs, and a server that does not answer, are said", async () => {
+  const page = await visit(server.url, { at: "#/branches/nothing-here", mayComplain: /404|500/ });
+  await page.getByRole("heading", { name: "No runs yet" }).waitFor();
+  await page.route("**/threads/cake", (route) =>
+    route.fulfill({ status: 500, json: { error: { code: "internal", message: "Something broke here." } } }),
+  );
+  await page.goto(`${server.url}/#/branches/cake`);
+  await page.getByRole("heading", { name: "The runs cannot be shown" }).waitFor();
+  await page.unroute("**/threads/cake");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("treeitem", { name: /Bake two cakes/ }).waitFor();
+});
