@@ -42,7 +42,7 @@ export function ThreadsPage(): ReactElement {
   };
   return (
     <>
-      <PageHeader title="Threads" text="Every conversation on this server that you may see.">
+      <PageHeader title="Threads" text="Every conversation that you may see, live.">
         <ImportButton rights={rights} onFiles={setFiles} />
       </PageHeader>
       <div className="page-body threads-body" onDragOver={(event) => event.preventDefault()} onDrop={onDrop}>
