@@ -43,12 +43,15 @@ export async function collect(heddle: Heddle, options?: AttachOptions, threadId 
   return seen;
 }
 
-/** Starts a run and gives its events when it has ended, which have to be a whole and valid stream. */
+/** Whether an event is a note of the server on what it put right. */
+export const isNote = (event: Event): boolean => event.type === "META" && event.metaType.startsWith("heddle.");
+
+/** Starts a run and gives its events, without notes, when it has ended; they have to be a whole and valid stream. */
 export async function runToEnd(heddle: Heddle, body: object = bodyOf(), agent = "test"): Promise<readonly Event[]> {
   const { threadId, runId } = await heddle.start(agent, body);
   const events = (await collect(heddle, { runId, raw: true, meta: true }, threadId)).map(({ event }) => event);
   checkStream(events);
-  return events;
+  return events.filter((event) => !isNote(event));
 }
 
 /** Throws where events are not a whole and valid stream. */

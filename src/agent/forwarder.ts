@@ -51,7 +51,8 @@ export class Forwarder {
         channel.usage.add(event.value as TokenUsage);
         return NONE;
     }
-    if (this.#end === undefined) return channel.forward(this.#tagged(event));
+    // META stands outside of runs, so no end comes before it.
+    if (this.#end === undefined || event.type === "META") return channel.forward(this.#tagged(event));
     channel.log.warn(`${event.type} came after the end of its run. It is dropped.`, { rule: "after-finish" });
     return NONE;
   }

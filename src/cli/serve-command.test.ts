@@ -186,6 +186,18 @@ describe("configuration", () => {
     expect(command.printed.out + command.printed.err).not.toMatch(/0123456789/);
   });
 
+  test("whether agents are tried from here is a setting, and a flag wins over it", async () => {
+    for (const [flags, mayCheck] of [
+      [[], false],
+      [["--checks"], true],
+    ] as const) {
+      const command = heddle(["serve", "--port", "0", ...flags], { HEDDLE_CHECKS: "false" });
+      const url = await ready(command);
+      expect(await (await fetch(`${url}/me`)).json()).toMatchObject({ authenticated: false, mayCheck });
+      expect(await stop(command)).toBe(0);
+    }
+  });
+
   test("--help names settings, and shows none", async () => {
     const command = heddle(["serve", "--help"], { HEDDLE_AUTH_KEY: "secret-0123456789", HEDDLE_JWT_SECRET: "secret" });
     expect(await command.ended).toBe(0);

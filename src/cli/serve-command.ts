@@ -41,6 +41,9 @@ Options:
                  info, warn, error or silent. Default error. Also HEDDLE_LOG_LEVEL
   --no-auth      Allow a host that others can reach although nobody is asked who they are.
                  Also HEDDLE_NO_AUTH
+  --checks       Let operators try any agent's address from here (POST /checks). Default: where
+                 callers are asked who they are, or only this machine reaches the server.
+                 Also HEDDLE_CHECKS, where false forbids it
   --jwks-url U   Address of the public keys that tokens (JWT) are signed with.
                  Also HEDDLE_JWKS_URL
   --jwt-issuer I Who issues these tokens. Also HEDDLE_JWT_ISSUER
@@ -68,6 +71,7 @@ const OPTIONS = {
   origin: { type: "string", multiple: true },
   "log-level": { type: "string" },
   "no-auth": { type: "boolean" },
+  checks: { type: "boolean" },
   "jwks-url": { type: "string" },
   "jwt-issuer": { type: "string" },
   "jwt-audience": { type: "string", multiple: true },
@@ -98,6 +102,7 @@ export async function serveCommand(args: readonly string[], env: Environment): P
     pages: values.page,
     origins: values.origin,
     noAuth: values["no-auth"],
+    checks: values.checks,
     jwksUrl: values["jwks-url"],
     jwtIssuer: values["jwt-issuer"],
     jwtAudience: values["jwt-audience"],

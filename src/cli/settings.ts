@@ -60,6 +60,8 @@ export const SETTINGS = {
   globalRateLimit: { variable: "HEDDLE_GLOBAL_RATE_LIMIT", flag: undefined, kind: rate },
   /** How many runs of one principal may be under way. */
   maxRunsPerPrincipal: { variable: "HEDDLE_MAX_RUNS_PER_PRINCIPAL", flag: undefined, kind: count },
+  /** Whether operators may have addresses of agents tried. */
+  checks: { variable: "HEDDLE_CHECKS", flag: "--checks", kind: flag },
   /** Files that export agents. */
   files: { variable: "HEDDLE_FILES", flag: "the files", kind: list(text) },
   /** Agents that run elsewhere. */

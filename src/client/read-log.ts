@@ -18,6 +18,8 @@ export interface LogOptions {
   readonly follow?: boolean;
   /** Whether annotations are among the events. Default false. */
   readonly meta?: boolean;
+  /** Whether what is hidden by default is among them: RAW, `rawEvent`, instructions. For operators. Default false. */
+  readonly raw?: boolean;
   /** Ends it. */
   readonly signal?: AbortSignal;
 }

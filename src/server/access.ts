@@ -21,7 +21,7 @@ export class Access {
   constructor(store: Store, principal: Principal) {
     this.#store = store;
     this.principal = principal;
-    this.everywhere = greatest(...principal.roles);
+    this.everywhere = roleEverywhere(principal);
   }
 
   /** A thread of the principal's tenant. */
@@ -55,8 +55,7 @@ export class Access {
   /** Throws where the principal may not write to a thread, or begin it where it is not there yet. */
   async needToStart(key: ThreadKey, thread: ThreadInfo | undefined): Promise<void> {
     if (thread !== undefined) return void (await this.need(key, "collaborator"));
-    // Who watches everything writes nothing, unless a thread says otherwise.
-    if (this.everywhere === "observer") throw roleMissing("collaborator");
+    if (!mayBegin(this.everywhere)) throw roleMissing("collaborator");
   }
 
   /** Throws `role-missing` for everybody but an operator. */
@@ -64,6 +63,12 @@ export class Access {
     if (this.everywhere !== "operator") throw roleMissing("operator");
   }
 }
+
+/** The greatest role of somebody that counts for every thread; undefined where there is none. */
+export const roleEverywhere = ({ roles }: Principal): Role | undefined => greatest(...roles);
+
+/** Whether somebody with this role everywhere may begin threads: who watches everything writes nothing of their own. */
+export const mayBegin = (everywhere: Role | undefined): boolean => everywhere !== "observer";
 
 /** The greatest of some roles. */
 function greatest(...roles: readonly (Role | undefined)[]): Role | undefined {

@@ -7,6 +7,7 @@ import type { Event } from "../protocol/index.ts";
 import { formatCursor } from "../store/index.ts";
 import type { Store, ThreadKey } from "../store/index.ts";
 import { knownThread } from "./known-thread.ts";
+import { isReserved } from "./run-notes.ts";
 
 /** Where an annotation is. */
 export interface Annotation {
@@ -54,6 +55,9 @@ interface Body {
 function readBody(body: unknown): Body {
   if (typeof body !== "object" || body === null || Array.isArray(body)) throw refused("", "an object", typeof body);
   const { metaType, payload = {}, metadata, runId }: Partial<Record<keyof Body, unknown>> = { ...body };
+  if (typeof metaType === "string" && isReserved(metaType)) {
+    throw refused("/metaType", "a type that does not begin with 'heddle.', which is the server's", "one that does");
+  }
   if (runId !== undefined && typeof runId !== "string") throw refused("/runId", "the id of a run", typeof runId);
   return { metaType, payload, runId, ...(metadata !== undefined && { metadata }) };
 }

@@ -112,7 +112,7 @@ class Acting implements Conversations {
     const role = (await this.#access.role(this.#access.key(threadId))) ?? "owner";
     const rules = rulesFor(this.#parts.views, role);
     const hiddenState = [...(options.hiddenState ?? []), ...(rules.hiddenState ?? [])];
-    const began = await runs.start(this.#access, agent, input, { ...options, hiddenState });
+    const began = await runs.start(this.#access, agent, input, { ...options, hiddenState, changed: warnings });
     const told = [...warnings, ...began.warnings];
     return {
       threadId,

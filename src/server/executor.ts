@@ -26,6 +26,7 @@ import { pump } from "./pump.ts";
 import { runLog } from "./run-log.ts";
 import type { LogLine } from "./run-log.ts";
 import type { RunLimits } from "./run-limits.ts";
+import { RunNotes } from "./run-notes.ts";
 import { StopWatch } from "./stop-watch.ts";
 import type { RunRecord, Telemetry } from "./telemetry/index.ts";
 import { within } from "./within.ts";
@@ -95,6 +96,8 @@ export interface Draft extends Run {
   readonly events: AsyncGenerator<Event, void, undefined>;
   /** What is noted of it. */
   readonly record: RunRecord;
+  /** What is noted in it. */
+  readonly notes: RunNotes;
 }
 
 /** A run that is asked for. */
@@ -164,8 +167,9 @@ export class Executor {
       this.#tell(() => onLog("info", message, fields, runOf(traceId))),
     );
     const run = runOf(record.spans.traceId);
-    const events = this.#speak(run, given, stop.signal, record.spans);
-    return { ...run, key, stop, cancelOnLeave, first: await firstOf(events), events, record };
+    const notes = new RunNotes((message, fields) => this.#tell(() => onLog("warn", message, fields, run)));
+    const events = this.#speak(run, given, stop.signal, record.spans, notes);
+    return { ...run, key, stop, cancelOnLeave, first: await firstOf(events), events, record, notes };
   }
 
   /** The events of a run: RUN_STARTED at once, and the agent's when more are asked for. */
@@ -174,6 +178,7 @@ export class Executor {
     input: RunAgentInput,
     signal: AbortSignal,
     spans: RunRecord["spans"],
+    notes: RunNotes,
   ): AsyncGenerator<Event, void, undefined> {
     const { limits, strict, cancelGraceMs, onRepair, onLog, telemetry } = this.#parts;
     const repaired = (repair: Repair): void => {
@@ -181,7 +186,8 @@ export class Executor {
       telemetry.repaired(repair.rule);
       onRepair(repair, run);
     };
-    const agent = ingesting(spans.around(run.agent), { strict, limits, lateMs: LATE_MS, onRepair: repaired });
+    const judging = { strict, limits, lateMs: LATE_MS, onRepair: repaired, notes };
+    const agent = ingesting(spans.around(run.agent), judging);
     // The rest of the grace is for the log.
     const graceMs = cancelGraceMs * 0.75;
     const told = {
@@ -224,12 +230,12 @@ export class Executor {
   /** Runs the agent to its end in the log. Never rejects. */
   async #run(draft: Draft, writer: RunWriter, hub: Hub): Promise<void> {
     const { errands, folds, hidden, hubs, limits, store } = this.#parts;
-    const { key, events, record } = draft;
+    const { key, events, record, notes } = draft;
     const saw = (event: Event): void => record.saw(event);
     try {
       // Whoever asked for the run is answered first: the agent would be in the way.
       await nextTurn();
-      await pump(writer, events, (error) => this.report(error, draft), { limits, hidden, onEvent: saw });
+      await pump(writer, events, (error) => this.report(error, draft), { limits, hidden, notes, onEvent: saw });
       record.ended(writer.end);
       const written = writer.written();
       // From here on the state is for whoever goes on with the branch.

@@ -5,7 +5,10 @@
 export type { AgentFactory, AgentSource } from "./agents-of.ts";
 export { createHeddle } from "./create-heddle.ts";
 export type { Heddle, HeddleOptions } from "./create-heddle.ts";
-export { roleMissing } from "./access.ts";
+export { mayBegin, roleEverywhere, roleMissing } from "./access.ts";
+export { checkAgent } from "./check-agent.ts";
+export type { AgentCheck, CheckOptions } from "./check-agent.ts";
+export type { CheckFinding } from "./check-answer.ts";
 export type { ConnectOptions, Conversations } from "./conversations.ts";
 export { ANYBODY, DEFAULT_TENANT, ROLES, isAtLeast } from "./auth/index.ts";
 export type { Principal, Role } from "./auth/index.ts";

@@ -8,6 +8,7 @@ import { DEFAULT_TENANT } from "./index.ts";
 import type { RepairReporter } from "./index.ts";
 import { ingesting } from "./ingest.ts";
 import { DEFAULT_LIMITS } from "./run-limits.ts";
+import { RunNotes } from "./run-notes.ts";
 
 const FRAME = { threadId: "theirs", runId: "theirs" };
 const STARTED = { type: "RUN_STARTED", ...FRAME };
@@ -163,7 +164,13 @@ describe("the end", () => {
             },
           }) as unknown as AsyncIterable<Event>,
       );
-      const options = { strict: false, limits: DEFAULT_LIMITS, lateMs: 5, onRepair: () => undefined };
+      const options = {
+        strict: false,
+        limits: DEFAULT_LIMITS,
+        lateMs: 5,
+        onRepair: () => undefined,
+        notes: new RunNotes(),
+      };
       const types: string[] = [];
       for await (const { type } of runAgent(ingesting(agent, options), { threadId: "t", runId: "r", messages: [] })) {
         types.push(type);

@@ -4,7 +4,8 @@
  * Each is taken as the JSON that it is, translated from older forms, enforced, and put right in sequence; in strict mode a
  * breach of the rules ends the run instead. Values are never repaired: a malformed one ends the run. A terminal event
  * only counts when the source ends, soon, so that a late RUN_ERROR still fails the run; a source that said RUN_STARTED
- * and then just stops was cut. What an author says by `emit` needs none of this: `emit` refuses what is wrong.
+ * and then just stops was cut. What was put right or taken out is noted in the run, before what came of it. What an author
+ * says by `emit` needs none of this: `emit` refuses what is wrong.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Agent, RunContext } from "../agent/index.ts";
@@ -18,6 +19,8 @@ import { detachEvent } from "./detach-event.ts";
 import { EchoFilter } from "./echo-filter.ts";
 import { EVENTS_PER_TURN, tooMuch } from "./run-limits.ts";
 import type { RunLimits } from "./run-limits.ts";
+import { overheard } from "./run-notes.ts";
+import type { RunNotes } from "./run-notes.ts";
 import { within } from "./within.ts";
 
 /** How events from elsewhere are taken in. */
@@ -30,6 +33,8 @@ export interface IngestOptions {
   readonly lateMs: number;
   /** Told of every repair. */
   readonly onRepair: (repair: Repair) => void;
+  /** The notes of the run. */
+  readonly notes: RunNotes;
 }
 
 /** The same agent, with ingest before whatever events its `run` returns. */
@@ -37,8 +42,16 @@ export function ingesting(agent: Agent, options: IngestOptions): Agent {
   return {
     ...agent,
     async run(context) {
-      const said: unknown = await agent.run(context);
-      return isAsyncIterable(said) ? ingest(said, context, options) : said;
+      const noted: Event[] = [];
+      const { notes, onRepair } = options;
+      const log = overheard(context.log, (warning) => noted.push(...notes.ofWarning(warning)));
+      const said: unknown = await agent.run({ ...context, log });
+      if (!isAsyncIterable(said)) return said;
+      const repaired = (repair: Repair): void => {
+        onRepair(repair);
+        noted.push(...notes.ofRepair(repair));
+      };
+      return ingest(said, { ...context, log }, { ...options, onRepair: repaired }, noted);
     },
   };
 }
@@ -52,10 +65,12 @@ interface Judge {
   end(): void;
 }
 
+/** `noted` fills with notes on what is being judged; they go out before what comes of it, and where nothing does. */
 async function* ingest(
   source: AsyncIterable<unknown>,
   { input, log }: RunContext,
   options: IngestOptions,
+  noted: Event[],
 ): AsyncGenerator<Event, void, undefined> {
   const { maxEvents, maxEventBytes } = options.limits;
   const memory = createNormaliseMemory();
@@ -78,22 +93,28 @@ async function* ingest(
       }
       if (count % EVENTS_PER_TURN === 0) await nextTurn();
       const normalised = normaliseEvent(detachEvent(step.value, maxEventBytes), memory);
+      for (const warning of normalised.warnings) noted.push(...options.notes.ofWarning(warning));
       for (const value of normalised.values) {
         const { value: event, warnings } = parseEvent(value);
         for (const { message, ...where } of warnings) log.warn(message, where);
-        if (event === undefined) continue;
-        if (event.type === "RUN_STARTED") frame = "open";
-        if (event.type === "RUN_FINISHED" || event.type === "RUN_ERROR") frame = "closed";
-        const passed = echoes.pass(event);
-        if (passed !== undefined) yield* judge.push(passed);
+        if (event?.type === "RUN_STARTED") frame = "open";
+        if (event?.type === "RUN_FINISHED" || event?.type === "RUN_ERROR") frame = "closed";
+        const passed = event === undefined ? undefined : echoes.pass(event);
+        const judged = passed === undefined ? [] : judge.push(passed);
+        yield* noted.splice(0);
+        yield* judged;
       }
     }
+  } catch (error) {
+    yield* noted.splice(0);
+    throw error;
   } finally {
     // One that does not answer must not hold up the end of the run.
     void Promise.resolve(iterator.return?.()).catch((error: unknown) =>
       log.warn("The agent's events broke.", { error }),
     );
   }
+  yield* noted.splice(0);
   if (frame === "open") throw cut(input);
   judge.end();
 }

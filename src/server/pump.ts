@@ -17,6 +17,7 @@ import type { HiddenPaths } from "./hidden-paths.ts";
 import { plainDelta } from "./plain-delta.ts";
 import { DEFAULT_LIMITS, EVENTS_PER_TURN, tooMuch } from "./run-limits.ts";
 import type { RunLimits } from "./run-limits.ts";
+import { RunNotes } from "./run-notes.ts";
 
 /** Longest message of a failure that is logged. */
 const MAX_MESSAGE_CHARS = 2000;
@@ -27,6 +28,8 @@ export interface PumpOptions {
   readonly limits?: RunLimits;
   /** What views hide of the state. */
   readonly hidden?: readonly HiddenPaths[];
+  /** The notes of the run, which pass, and are not held against it; what an agent says in their name does not. */
+  readonly notes?: RunNotes;
   /** Told of every event that the agent said. */
   readonly onEvent?: (event: Event) => void;
 }
@@ -39,15 +42,17 @@ export async function pump(
   writer: RunWriter,
   events: AsyncIterable<Event>,
   onFault: (error: unknown) => void,
-  { limits = DEFAULT_LIMITS, hidden = [], onEvent = () => undefined }: PumpOptions = {},
+  { limits = DEFAULT_LIMITS, hidden = [], notes = new RunNotes(), onEvent = () => undefined }: PumpOptions = {},
 ): Promise<void> {
+  /** Notes on what comes next, with which they are written: so they are in the log together. */
+  const held: Event[] = [];
   try {
-    await writeAll(writer, events, { limits, hidden, onEvent });
+    await writeAll(writer, events, { limits, hidden, notes, onEvent }, held);
   } catch (error) {
     // Where the writer is lost this rejects, with the cause of the loss.
     if (writer.over) await writer.flush();
     onFault(error);
-    if (!writer.over) for (const event of failing(writer, error)) void writer.write(event);
+    if (!writer.over) for (const event of [...held, ...failing(writer, error)]) void writer.write(event);
   }
   await writer.flush();
 }
@@ -55,20 +60,32 @@ export async function pump(
 async function writeAll(
   writer: RunWriter,
   events: AsyncIterable<Event>,
-  { limits, hidden, onEvent }: Required<PumpOptions>,
+  { limits, hidden, notes, onEvent }: Required<PumpOptions>,
+  held: Event[],
 ): Promise<void> {
   const { maxEventBytes, maxEvents, maxChars, maxOpen } = limits;
   let count = 0;
   let open = 0;
   const forViews = new ForViews(hidden);
   for await (const said of events) {
+    if (notes.isOurs(said)) {
+      held.push(said);
+      continue;
+    }
     const event = plainDelta(said, maxEventBytes) ?? parseEvent(detachEvent(said, maxEventBytes)).value;
     if (event === undefined) continue;
     // The end is not held against a run.
     if (++count > maxEvents && !isTerminal(event)) throw tooMuch("events of a run", maxEvents, count);
+    const instead = notes.inPlaceOf(event);
+    if (instead !== undefined) {
+      held.push(...instead);
+      continue;
+    }
     checkPatch(writer.state.reduce, event);
     if (writer.writtenChars > maxChars) throw tooMuch("characters of a run", maxChars, writer.writtenChars);
-    const room = writer.write(forViews.tell(event, writer.state.reduce));
+    const told = forViews.tell(event, writer.state.reduce);
+    for (const note of held.splice(0)) void writer.write(note);
+    const room = writer.write(told);
     onEvent(event);
     open += OPENS[event.type] ?? 0;
     if (open > maxOpen) throw tooMuch("open items of a run", maxOpen, open);

@@ -105,26 +105,34 @@ interface Ask {
   readonly ifQueued: boolean;
   /** The trace that asking is part of. */
   readonly trace: Context;
+  /** What was changed in the body when it was read. */
+  readonly changed: readonly Warning[];
+}
+
+/** What is said of an ask beside what it is for. */
+interface AskOptions extends StartOptions {
+  readonly ifQueued?: boolean;
+  readonly changed?: readonly Warning[];
 }
 
 /** How a run that has waited begins. Whoever posted it could not know what was said meanwhile. */
-const WAITED: StartOptions & { readonly ifQueued: true } = { onStale: "append", ifQueued: true };
+const WAITED: AskOptions = { onStale: "append", ifQueued: true };
 
 function askOf(
   { rulesOf }: RunsParts,
   by: Pick<Ask, "key" | "user" | "judge">,
   agent: Agent,
   input: RunAgentInput,
-  options: StartOptions & { readonly ifQueued?: boolean },
+  options: AskOptions,
 ): Ask {
-  const { parent, onDisconnect, holds = false, ifQueued = false, trace = {}, ...rules } = options;
+  const { parent, onDisconnect, holds = false, ifQueued = false, trace = {}, changed = [], ...rules } = options;
   const posted = typeof parent === "string" ? { ...input, parentRunId: parent } : input;
   const place = parent === ROOT ? ROOT : undefined;
   const all = { ...rulesOf(agent.name), ...rules };
   const cancelOnLeave = onDisconnect === "cancel";
   // Whoever is done here when a run that waited begins has nothing to do with it.
   const part = ifQueued ? ROOT_CONTEXT : parentOf(trace);
-  return { ...by, agent, posted, place, rules: all, cancelOnLeave, holds, ifQueued, trace: part };
+  return { ...by, agent, posted, place, rules: all, cancelOnLeave, holds, ifQueued, trace: part, changed };
 }
 
 /** The runs that one server executes. */
@@ -173,7 +181,7 @@ export class Runs {
   }
 
   /** Starts a run, or joins the one that has its ids. Resolves when its first event is in the log. */
-  async start(access: Access, agent: Agent, input: RunAgentInput, options: StartOptions = {}): Promise<Began> {
+  async start(access: Access, agent: Agent, input: RunAgentInput, options: AskOptions = {}): Promise<Began> {
     if (this.#closing) throw serverClosing();
     const key = access.key(input.threadId);
     const { user } = access.principal;
@@ -270,7 +278,8 @@ export class Runs {
     const messages = await ownSecrets(store, parent, agent.name, plan.input.messages);
     const given = { ...plan.input, messages };
     const draft = await this.#executor.draft({ ...ask, key, input, given, parentRunId });
-    const beginning = [placed(draft, plan), ...plan.opening] as const;
+    const notes = [...ask.changed, ...plan.warnings].flatMap((warning) => draft.notes.ofWarning(warning));
+    const beginning = [placed(draft, plan), ...plan.opening, ...notes] as const;
     const stateBefore: unknown = plan.kind === "spawn" ? undefined : plan.state.reduce.document;
     for (const event of beginning) stepPrelude(plan.state, event);
     const [first, ...rest] = beginning;

@@ -103,7 +103,7 @@ function wordsOf(
       ...spelled,
       ...(reasoning ? [] : ['"REASONING_', '"reasoning"', '"encryptedValue']),
       ...(hiddenState === undefined ? [] : ['"STATE_', '"state"']),
-      ...(meta ? [] : ['"META"']),
+      ...(meta && reasoning && hiddenState === undefined ? [] : ['"META"']),
     ]),
   };
 }

@@ -8,11 +8,13 @@
  *   `reasoningTokens` is none.
  * - State is in STATE_SNAPSHOT, STATE_DELTA and `RUN_STARTED.input.state`; a prelude tells it by the first of these.
  * - `input.context`, `tools` and `resume` are what people sent; `forwardedProps` are not logged. Shown.
+ * - Notes of the server on what it put right may name whatever an agent said: for who sees all reasoning and state.
  * - Text, tool arguments and results, ACTIVITY_*, CUSTOM, META, steps, subagents, `RUN_FINISHED.result`, interrupts, errors
  *   and metadata are what the application says to people in its own form, whatever it took it from. Shown.
  */
 import type { Event, Message, RunAgentInput, ToolCall } from "../protocol/index.ts";
 import type { HiddenPaths } from "./hidden-paths.ts";
+import { isReserved } from "./run-notes.ts";
 import { isInstruction, isStreamedInstruction } from "./mark-instructions.ts";
 
 /** What of the content is seen. */
@@ -29,7 +31,9 @@ export interface Sight {
 
 /** An event without what is not seen; undefined where nothing of it is left. */
 export function shownContent(event: Event, sight: Sight): Event | undefined {
-  const { raw, instructions, reasoning } = sight;
+  const { raw, instructions, reasoning, hiddenState } = sight;
+  const isPartial = !reasoning || hiddenState !== undefined;
+  if (isPartial && event.type === "META" && isReserved(event.metaType)) return undefined;
   if (!raw && event.type === "RAW") return undefined;
   if (!instructions && isStreamedInstruction(event)) return undefined;
   if (!reasoning && event.type.startsWith("REASONING_")) return undefined;

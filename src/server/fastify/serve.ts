@@ -68,7 +68,8 @@ export async function serve<S = undefined>(options: ServeOptions<S>): Promise<Se
   if (!noAuth && options.auth === undefined && !isLoopback(host)) throw beyondLoopback(host);
   const app = createApp(logger, logLevel, requestTimeoutMs);
   try {
-    await app.register(heddlePlugin, { ...pluginOptions, ...originRules(host, options) });
+    const checks = options.checks ?? (options.auth !== undefined || isOurOwn(host, options));
+    await app.register(heddlePlugin, { ...pluginOptions, ...originRules(host, options), checks });
     const wanted = asked ?? (await firstFreePort(host));
     await listen(app, host, wanted);
     const port = portOf(app) ?? wanted;
@@ -180,6 +181,9 @@ function originRules(host: string, { origins = LOOPBACK_ORIGINS, hosts }: Origin
   if (hosts !== undefined || !isLoopback(host)) return { origins, hosts };
   return { origins, hosts: [...LOOPBACK_HOSTS, shownHost(host)] };
 }
+
+/** Whether only this machine reaches the server: by a loopback host, and by no other name that is ours. */
+const isOurOwn = (host: string, { hosts }: OriginRules): boolean => hosts === undefined && isLoopback(host);
 
 /** Whether a host reaches this machine only. */
 export function isLoopback(host: string): boolean {

@@ -17,6 +17,8 @@ export interface DoorRules {
   readonly rateLimits?: RateLimitOptions | undefined;
   /** Largest body that is read, in bytes; imports have a limit of their own. Default 16 MiB. */
   readonly maxBodyBytes?: number | undefined;
+  /** Whether operators may have an address called from here, to try an agent (`POST /checks`). Default: where `auth` is set. */
+  readonly checks?: boolean | undefined;
 }
 
 /** A request before its body is read. */
@@ -25,7 +27,7 @@ export type AskedRequest = AuthRequest;
 /** Who does not say who they are: nothing is theirs. */
 const NOBODY: Principal = { tenant: DEFAULT_TENANT, roles: [] };
 
-type Door = Pick<Site, "server" | "authenticate" | "limits" | "maxBodyBytes">;
+type Door = Pick<Site, "server" | "authenticate" | "limits" | "maxBodyBytes" | "checks">;
 
 /** The part of a site that lets people in. Throws `config-invalid`. */
 export function doorOf(server: Heddle, rules: DoorRules): Door {
@@ -33,6 +35,7 @@ export function doorOf(server: Heddle, rules: DoorRules): Door {
   return {
     server,
     maxBodyBytes,
+    checks: rules.checks ?? auth !== undefined,
     authenticate: auth === undefined ? undefined : authenticator(auth, { tickets: server }),
     limits: limits === undefined ? undefined : rateLimits(limits),
   };

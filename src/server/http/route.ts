@@ -37,6 +37,8 @@ export interface Site {
   readonly limits?: RateLimits | undefined;
   /** Largest body that is read, in bytes. */
   readonly maxBodyBytes: number;
+  /** Whether operators may have addresses of agents tried. */
+  readonly checks: boolean;
   /** Path that they are mounted under; empty for the root. */
   readonly prefix: string;
   /** Request headers that agents may read while they run, in lower case. */

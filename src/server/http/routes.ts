@@ -4,6 +4,8 @@
  */
 import { HeddleError } from "../../protocol/index.ts";
 import { jsonAnswer } from "./answer.ts";
+import { CHECK_ROUTE } from "./check-route.ts";
+import { ME_ROUTE } from "./me-route.ts";
 import { openApi } from "./openapi.ts";
 import type { Route } from "./route.ts";
 import { RUN_ROUTES, START_ROUTE } from "./run-routes.ts";
@@ -30,7 +32,7 @@ export function routesOf(
   own: readonly Route[] = [],
 ): readonly Route[] {
   const threads = [...THREAD_LIST_ROUTES, ...THREAD_DETAILS_ROUTES, ...THREAD_SNAPSHOT_ROUTES, ...THREAD_COPY_ROUTES];
-  const actions = [...THREAD_ACTION_ROUTES, ...MEMBER_ROUTES, TICKET_ROUTE];
+  const actions = [...THREAD_ACTION_ROUTES, ...MEMBER_ROUTES, TICKET_ROUTE, ME_ROUTE, CHECK_ROUTE];
   const fixed = [...STATUS_ROUTES, ...RUN_ROUTES, ...threads, ...THREAD_ROUTES, ...actions];
   const names = agents.map(({ name }) => name);
   const mounted = Object.entries(mounts).map(([path, agent]) => {

@@ -24,6 +24,8 @@ export interface ReadOptions extends ByteOptions {
   readonly maxEvents: number;
   /** Told what was translated or taken out. */
   readonly onWarning: (warning: Warning) => void;
+  /** Told what every frame holds, before anything is made of it. */
+  readonly onFrame: (value: unknown) => void;
 }
 
 /** Reads an answer to its end. Throws `agent-stream-cut`, `agent-response-invalid`, `event-invalid`, or the reason. */
@@ -59,7 +61,7 @@ export async function* readEvents(
 /** Frames as events: what they hold is translated and enforced, what cannot be read is said in the agent's name. */
 async function* readable(
   frames: AsyncGenerator<Frame, void, undefined>,
-  { remote, onWarning, maxEvents }: ReadOptions,
+  { remote, onWarning, onFrame, maxEvents }: ReadOptions,
   progress: Progress,
 ): AsyncGenerator<Event, void, undefined> {
   const memory = createNormaliseMemory();
@@ -69,6 +71,7 @@ async function* readable(
       // What is dropped here is seen by nobody else: an endless stream of it would never be noticed.
       if (++count > maxEvents) throw tooManyEvents(maxEvents, count);
       if (!("value" in frame)) continue;
+      onFrame(frame.value);
       const { values, warnings } = normaliseEvent(frame.value, memory);
       for (const warning of warnings) onWarning(warning);
       for (const value of values) {

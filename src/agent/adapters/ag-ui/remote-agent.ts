@@ -17,6 +17,8 @@ export interface RemoteAgentOptions extends AgentElsewhereOptions {
   readonly fetch?: typeof fetch;
   /** What is known of the agent's version; unknown counts as current. One before 1.0 is asked for SSE only. */
   readonly peer?: Peer;
+  /** Told what every frame of the answer holds, before anything is made of it; what it throws ends the run. Default: nobody. */
+  readonly onFrame?: (value: unknown) => void;
 }
 
 /** An agent that runs elsewhere. Throws `config-invalid` where its address or its headers cannot be used. */

@@ -30,7 +30,7 @@ export async function* runRemotely(
   input: RunAgentInput,
   signal: AbortSignal,
 ): AsyncGenerator<Event, void, undefined> {
-  const { name, url, fetch = globalThis.fetch, peer = {}, onWarning = ignore } = run;
+  const { name, url, fetch = globalThis.fetch, peer = {}, onWarning = ignore, onFrame = ignore } = run;
   const { responseTimeoutMs = 120_000, idleTimeoutMs = 120_000, closeTimeoutMs = 1_000 } = run;
   const { maxFrameBytes = 10 * 1024 * 1024, maxEvents = 1_000_000 } = run;
   const { body, isCurrent } = bodyFor(input, peer, onWarning);
@@ -47,7 +47,7 @@ export async function* runRemotely(
     const response = await requestRun({ remote, fetch, headers, body, signal: stopping });
     clearTimeout(timer);
     const limits = { idleTimeoutMs, closeTimeoutMs, maxFrameBytes, maxEvents };
-    yield* readEvents(response, { remote, signal: stopping, ...limits, onWarning });
+    yield* readEvents(response, { remote, signal: stopping, ...limits, onWarning, onFrame });
   } finally {
     clearTimeout(timer);
   }
