@@ -77,25 +77,6 @@ const metrics: Route = {
   }),
 };
 
-const me: Route = {
-  id: "me",
-  method: "GET",
-  path: "/me",
-  summary: "Who asks, and what they may.",
-  answers: { 200: { description: "Who asks.", content: { "application/json": OBJECT } } },
-  errors: [],
-  answer: ({ authenticate }) =>
-    jsonAnswer({
-      tenant: "default",
-      roles: ["operator"],
-      role: "operator",
-      mayStart: true,
-      mayOperate: true,
-      mayCheck: true,
-      authenticated: authenticate !== undefined,
-    }),
-};
-
 const agents: Route = {
   id: "agents",
   method: "GET",
@@ -124,4 +105,4 @@ const capabilities: Route = {
 };
 
 /** What is here, and how it is. */
-export const STATUS_ROUTES: readonly Route[] = [page, healthz, readyz, metrics, me, agents, capabilities];
+export const STATUS_ROUTES: readonly Route[] = [page, healthz, readyz, metrics, agents, capabilities];
