@@ -16,12 +16,7 @@ export function Sparkline({ points }: { readonly points: readonly Point[] }): Re
   const line = linePath(points, { width: WIDTH, height: HEIGHT - 4, fromX, toX, maxY });
   const first = ((points[0]?.x ?? 0) - fromX) / Math.max(toX - fromX, 1);
   return (
-    <svg
-      className="health-sparkline"
-      viewBox={`0 -2 ${WIDTH} ${HEIGHT}`}
-      preserveAspectRatio="none"
-      aria-hidden="true"
-    >
+    <svg className="health-sparkline" viewBox={`0 -2 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
       {points.length > 1 && (
         <>
           <path
