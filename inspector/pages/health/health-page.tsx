@@ -189,6 +189,7 @@ const ENDINGS: Readonly<Record<string, string>> = {
   interrupted: "Ended with a question",
   cancelled: "Stopped",
   failed: "Failed",
+  lost: "Lost with a process",
 };
 
 function ServerPanel({ status }: { readonly status: Status }): ReactElement {
