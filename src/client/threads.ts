@@ -18,6 +18,8 @@ export interface ThreadQuery {
 export interface LiveThreads {
   /** The threads now; undefined until they are here. */
   readonly threads: readonly ThreadSummary[] | undefined;
+  /** Where the threads behind them begin, for `after` of `list`; undefined where these are all. */
+  readonly next: string | undefined;
   /** Why they are followed no more: the server refuses it. */
   readonly error: Error | undefined;
   /** Stops following. */
@@ -49,13 +51,15 @@ export class Threads {
   /** Follows the first page of them; calls when it is another. */
   live(onChange: () => void, query: ThreadQuery = {}): LiveThreads {
     const gone = new AbortController();
-    const live: { threads: readonly ThreadSummary[] | undefined; error: Error | undefined; close(): void } = {
+    const live: { -readonly [key in keyof LiveThreads]: LiveThreads[key] } = {
       threads: undefined,
+      next: undefined,
       error: undefined,
       close: () => gone.abort(),
     };
     const following = this.#follow(query, AbortSignal.any([gone.signal, this.#closing]), (told) => {
       live.threads = changed(live.threads ?? [], told);
+      if (told.type === "page") live.next = told.next;
       onChange();
     });
     following.catch((error: Error) => {

@@ -1,8 +1,129 @@
-/** The page Connect. */
+/**
+ * The page Connect your own: the few lines for each client and framework with this server's address filled in, and a form that
+ * tries an agent elsewhere. What is shown stands in the address.
+ */
+import { useEffect, useState } from "react";
 import type { ReactElement } from "react";
+import type { AgentInfo } from "heddle/client";
+import { useHeddle } from "heddle/react";
+import { linkTo, useQueryValue, useRoute } from "../../route.ts";
+import { useConnection } from "../../server/connection.tsx";
 import { PageHeader } from "../../shell/page-header.tsx";
+import { CodeBlock } from "../../ui/code-block.tsx";
+import { sayFailure } from "../../ui/toast.tsx";
+import { CheckForm } from "./check-form.tsx";
+import { SNIPPETS } from "./snippets.ts";
+import type { Place, Snippet } from "./snippets.ts";
+import "../../ui/field.css";
+import "./connect-page.css";
+
+/** The tabs, by what stands in the address. */
+const TABS = { use: "Talk to this server", build: "Bring an agent", test: "Test an agent" } as const;
+
+type Tab = keyof typeof TABS;
+
+const isTab = (text: string): text is Tab => Object.hasOwn(TABS, text);
 
 /** The page. */
 export function ConnectPage(): ReactElement {
-  return <PageHeader title="Connect" />;
+  const { query } = useRoute();
+  const asked = query["tab"] ?? "";
+  const tab = isTab(asked) ? asked : "use";
+  return (
+    <>
+      <PageHeader title="Connect your own" text="Your page, program or agent, in a few lines." />
+      <nav className="connect-tabs" aria-label="What to connect">
+        {Object.entries(TABS).map(([name, title]) => (
+          <a
+            key={name}
+            href={linkTo("connect", undefined, { tab: name, agent: query["agent"] })}
+            aria-current={name === tab ? "page" : undefined}
+          >
+            {title}
+          </a>
+        ))}
+      </nav>
+      <div className="page-body">{tab === "test" ? <CheckForm /> : <Snippets key={tab} tab={tab} />}</div>
+    </>
+  );
+}
+
+function Snippets({ tab }: { readonly tab: "use" | "build" }): ReactElement {
+  const { server, me } = useConnection();
+  const { query } = useRoute();
+  const agents = useAgents();
+  const [asked] = useQueryValue("agent");
+  const names = agents.map(({ name }) => name);
+  const agent = names.includes(asked) ? asked : (names[0] ?? (asked || "assistant"));
+  const all = SNIPPETS[tab];
+  const shown = all.find(({ id }) => id === query["with"]) ?? all[0];
+  const place: Place = { url: server.url, agent, authenticated: me.authenticated };
+  return (
+    <div className="connect-snippets">
+      <nav className="connect-choices" aria-label={tab === "use" ? "Clients" : "Frameworks"}>
+        {all.map(({ id, title }) => (
+          <a
+            key={id}
+            href={linkTo("connect", undefined, { tab, with: id, agent: query["agent"] })}
+            aria-current={id === shown?.id ? "true" : undefined}
+          >
+            {title}
+          </a>
+        ))}
+      </nav>
+      <div className="connect-shown">
+        {tab === "use" && <AgentChoice names={names} agent={agent} />}
+        {shown !== undefined && <Shown snippet={shown} place={place} />}
+      </div>
+    </div>
+  );
+}
+
+function Shown({ snippet, place }: { readonly snippet: Snippet; readonly place: Place }): ReactElement {
+  const { title, text, shell, files } = snippet;
+  const hasToken = files.some(({ code }) => code(place).includes("YOUR_TOKEN"));
+  return (
+    <section className="connect-snippet" aria-label={title}>
+      <h2>{title}</h2>
+      <p>{text}</p>
+      {shell !== undefined && <CodeBlock label="Shell" code={shell} />}
+      {files.map(({ name, code }) => (
+        <CodeBlock key={name} label={name.replace(/\.txt$/, "")} code={code(place).trimEnd()} />
+      ))}
+      {hasToken && (
+        <p className="connect-note">
+          This server asks for a token: put one in place of <code>YOUR_TOKEN</code>, from your own sign-in, never in
+          code that others see.
+        </p>
+      )}
+    </section>
+  );
+}
+
+function AgentChoice({ names, agent }: { readonly names: readonly string[]; readonly agent: string }): ReactElement {
+  const [, setAgent] = useQueryValue("agent");
+  return (
+    <label className="connect-agent">
+      <span>Agent</span>
+      <select className="field" value={agent} onChange={(event) => setAgent(event.currentTarget.value)}>
+        {(names.length === 0 ? [agent] : names).map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** The agents of the server; none until they are known. */
+function useAgents(): readonly AgentInfo[] {
+  const client = useHeddle();
+  const [agents, setAgents] = useState<readonly AgentInfo[]>([]);
+  useEffect(() => {
+    let isWanted = true;
+    client.agents().then((known) => isWanted && setAgents(known), sayFailure);
+    return () => {
+      isWanted = false;
+    };
+  }, [client]);
+  return agents;
 }

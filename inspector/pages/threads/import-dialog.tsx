@@ -1,0 +1,118 @@
+/**
+ * Imports files, one conversation each, and says what came of every one. A conversation whose id is taken is offered another id:
+ * nothing that is there is ever changed by an import.
+ */
+import { useEffect, useRef, useState } from "react";
+import type { ReactElement } from "react";
+import { HeddleError } from "heddle/protocol";
+import { useHeddle } from "heddle/react";
+import { linkTo } from "../../route.ts";
+import { Button } from "../../ui/button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { formatBytes } from "../../ui/format.ts";
+import { copyId, threadIn } from "./export-file.ts";
+import "../../ui/field.css";
+
+type Outcome =
+  | { readonly kind: "busy" }
+  | { readonly kind: "done"; readonly threadId: string; readonly name: string }
+  | { readonly kind: "taken"; readonly threadId: string }
+  | { readonly kind: "failed"; readonly message: string };
+
+/** Imports what it is given, at once. */
+export function ImportDialog({
+  files,
+  onClose,
+}: {
+  readonly files: readonly File[];
+  readonly onClose: () => void;
+}): ReactElement {
+  return (
+    <Dialog title={files.length === 1 ? "Import a conversation" : `Import ${files.length} files`} onClose={onClose}>
+      <ul className="threads-imports" aria-live="polite">
+        {files.map((file, index) => (
+          <Import key={`${index} ${file.name}`} file={file} />
+        ))}
+      </ul>
+      <div className="threads-dialog-actions">
+        <Button onClick={onClose}>Close</Button>
+      </div>
+    </Dialog>
+  );
+}
+
+function Import({ file }: { readonly file: File }): ReactElement {
+  const { threads } = useHeddle();
+  const [outcome, setOutcome] = useState<Outcome>({ kind: "busy" });
+  const started = useRef(false);
+  const run = async (as?: string): Promise<void> => {
+    setOutcome({ kind: "busy" });
+    let lines = "";
+    try {
+      lines = await file.text();
+      const { threadId, title } = await threads.import(lines, as);
+      setOutcome({ kind: "done", threadId, name: title ?? threadId });
+    } catch (error) {
+      const isTaken = error instanceof HeddleError && error.code === "thread-exists";
+      if (isTaken) setOutcome({ kind: "taken", threadId: as ?? threadIn(lines) ?? "thread" });
+      else setOutcome({ kind: "failed", message: error instanceof Error ? error.message : String(error) });
+    }
+  };
+  useEffect(() => {
+    // An import happens once, however often the effect is tried.
+    if (started.current) return;
+    started.current = true;
+    void run();
+  }, []);
+  return (
+    <li data-outcome={outcome.kind}>
+      <p className="threads-import-file">
+        <Icon name={outcome.kind === "done" ? "check" : outcome.kind === "busy" ? "upload" : "warning"} />
+        <span>{file.name}</span>
+        <small>{formatBytes(file.size)}</small>
+      </p>
+      {outcome.kind === "busy" && <p>Importing…</p>}
+      {outcome.kind === "done" && (
+        <p>
+          Imported as <a href={linkTo("talk", outcome.threadId)}>{outcome.name}</a>.
+        </p>
+      )}
+      {outcome.kind === "failed" && <p className="threads-import-failure">{outcome.message} Nothing was imported.</p>}
+      {outcome.kind === "taken" && <AnotherId taken={outcome.threadId} onChosen={(id) => void run(id)} />}
+    </li>
+  );
+}
+
+function AnotherId({
+  taken,
+  onChosen,
+}: {
+  readonly taken: string;
+  readonly onChosen: (threadId: string) => void;
+}): ReactElement {
+  const [id, setId] = useState(copyId(taken));
+  return (
+    <form
+      className="threads-another-id"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (id.trim() !== "") onChosen(id.trim());
+      }}
+    >
+      <p>
+        There is a conversation <code>{taken}</code> already, and it stays as it is. Import this one under another id:
+      </p>
+      <input
+        className="field"
+        aria-label="Another id"
+        maxLength={256}
+        value={id}
+        onChange={(event) => setId(event.currentTarget.value)}
+      />
+      <Button kind="primary" type="submit">
+        Import
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,163 @@
+/**
+ * The rows of the list, with the keyboard: arrows, Home and End move, Enter opens, Space selects, F2 renames, Delete deletes. What
+ * is selected is acted on from the bar above, which on narrow screens is the only place for it.
+ */
+import { useRef, useState } from "react";
+import type { KeyboardEvent, ReactElement } from "react";
+import type { ThreadSummary } from "heddle/client";
+import { useHeddle } from "heddle/react";
+import { Button } from "../../ui/button.tsx";
+import { formatCount } from "../../ui/format.ts";
+import { sayFailure } from "../../ui/toast.tsx";
+import { DeleteDialog } from "./delete-dialog.tsx";
+import { neighbourOf, targetOf } from "./row-target.ts";
+import { SelectionBar } from "./selection-bar.tsx";
+import { archiveAll, deleteAll, exportAll } from "./thread-actions.ts";
+import { ThreadRow } from "./thread-row.tsx";
+import type { Rights } from "./thread-row.tsx";
+import type { ListHandle } from "./use-thread-list.ts";
+
+interface RowsProps {
+  readonly list: ListHandle;
+  readonly threads: readonly ThreadSummary[];
+  readonly rights: Rights;
+}
+
+/** The rows. */
+export function ThreadRows({ list, threads, rights }: RowsProps): ReactElement {
+  const { threads: all } = useHeddle();
+  const { rows, current, setCurrentId, focus } = useCurrent(threads);
+  const { selected, setSelected, select } = useSelection();
+  const [editedId, setEditedId] = useState<string>();
+  const [doomed, setDoomed] = useState<readonly ThreadSummary[]>([]);
+  const chosen = threads.filter(({ threadId }) => selected.has(threadId));
+
+  const left = (gone: readonly ThreadSummary[]): void => {
+    for (const { threadId } of gone) list.forget(threadId);
+    setSelected(new Set());
+  };
+  const archive = async (which: readonly ThreadSummary[], archived: boolean): Promise<void> => {
+    const next = neighbourOf(threads, which);
+    left(await archiveAll(all, which, archived));
+    focus(next);
+  };
+  const remove = async (): Promise<void> => {
+    const next = neighbourOf(threads, doomed);
+    left(await deleteAll(all, doomed));
+    setDoomed([]);
+    focus(next);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (current === undefined || event.ctrlKey || event.metaKey || event.altKey || editedId !== undefined) return;
+    const target = targetOf(event.key, threads, threads.indexOf(current));
+    const isOnName = event.target instanceof HTMLElement && event.target.matches(".threads-name");
+    if (target !== undefined) focus(target);
+    else if (rights.mayChange && event.key === "F2") setEditedId(current.threadId);
+    else if (rights.mayChange && event.key === "Delete") setDoomed(chosen.length > 0 ? chosen : [current]);
+    else if (rights.mayChange && event.key === " " && isOnName) {
+      select(current.threadId, !selected.has(current.threadId));
+    } else return;
+    event.preventDefault();
+  };
+  return (
+    <>
+      <SelectionBar
+        {...{ threads, chosen, rights, setSelected }}
+        onRename={(thread) => setEditedId(thread.threadId)}
+        onArchive={(archived) => void archive(chosen, archived)}
+        onExport={() => void exportAll(all, chosen)}
+        onDelete={() => setDoomed(chosen)}
+      />
+      <ul
+        ref={rows}
+        className="threads-rows"
+        aria-label="Conversations"
+        data-plain={!rights.mayChange}
+        onKeyDown={onKeyDown}
+        onFocus={({ target }) => setCurrentId(rowId(target.closest("li")))}
+      >
+        {threads.map((thread) => (
+          <ThreadRow
+            key={thread.threadId}
+            {...{ thread, rights }}
+            isCurrent={thread === current}
+            isSelected={selected.has(thread.threadId)}
+            isEdited={thread.threadId === editedId}
+            onSelect={(isSelected) => select(thread.threadId, isSelected)}
+            onEdit={(isEdited) => setEditedId(isEdited ? thread.threadId : undefined)}
+            onEnd={() => {
+              setEditedId(undefined);
+              requestAnimationFrame(() => focus(thread));
+            }}
+            onArchive={() => void archive([thread], !thread.archived)}
+            onExport={() => void exportAll(all, [thread])}
+            onDelete={() => setDoomed([thread])}
+          />
+        ))}
+      </ul>
+      <Foot list={list} count={threads.length} rights={rights} />
+      {doomed.length > 0 && <DeleteDialog threads={doomed} onDelete={remove} onClose={() => setDoomed([])} />}
+    </>
+  );
+}
+
+/** The row that the keyboard is at. */
+function useCurrent(threads: readonly ThreadSummary[]) {
+  const rows = useRef<HTMLUListElement>(null);
+  const [currentId, setCurrentId] = useState<string>();
+  const current = threads.find(({ threadId }) => threadId === currentId) ?? threads[0];
+  const focus = (thread: ThreadSummary | undefined): void => {
+    if (thread === undefined) return;
+    setCurrentId(thread.threadId);
+    const row = [...(rows.current?.children ?? [])].find((each) => rowId(each) === thread.threadId);
+    row?.querySelector<HTMLElement>(".threads-name")?.focus();
+  };
+  return { rows, current, setCurrentId, focus };
+}
+
+/** The rows that are selected. */
+function useSelection() {
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const select = (threadId: string, isSelected: boolean): void => {
+    const next = new Set(selected);
+    if (isSelected) next.add(threadId);
+    else next.delete(threadId);
+    setSelected(next);
+  };
+  return { selected, setSelected, select };
+}
+
+const rowId = (row: Element | null): string | undefined => row?.getAttribute("data-thread") ?? undefined;
+
+function Foot({
+  list,
+  count,
+  rights,
+}: {
+  readonly list: ListHandle;
+  readonly count: number;
+  readonly rights: Rights;
+}): ReactElement {
+  return (
+    <footer className="threads-foot">
+      <p role="status">
+        {formatCount(count)}
+        {list.hasMore ? " shown, and there are more" : count === 1 ? " conversation" : " conversations"}
+      </p>
+      {list.hasMore && (
+        <Button icon="down" disabled={list.isLoading} onClick={() => void list.more().catch(sayFailure)}>
+          {list.isLoading ? "Loading…" : "Load more"}
+        </Button>
+      )}
+      <p className="threads-keys">
+        <kbd>↑</kbd> <kbd>↓</kbd> move · <kbd>Enter</kbd> opens
+        {rights.mayChange && (
+          <>
+            {" "}
+            · <kbd>Space</kbd> selects · <kbd>F2</kbd> renames · <kbd>Del</kbd> deletes
+          </>
+        )}
+      </p>
+    </footer>
+  );
+}
