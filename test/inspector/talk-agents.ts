@@ -160,5 +160,14 @@ export const nesting = defineAgent({
   },
 });
 
-/** Thinks for as long as it is let. */
-export const all = [attaching, leaving, asking, showing, nesting];
+/** Fails. */
+export const failing = defineAgent({
+  name: "failing",
+  description: "Fails.",
+  async run() {
+    throw new Error("It broke, as asked.");
+  },
+});
+
+/** All of them. */
+export const all = [attaching, leaving, asking, showing, nesting, failing];

@@ -21,13 +21,14 @@ const agent = (name: string, capabilities: AgentInfo["capabilities"] = {}): Agen
   capabilities,
 });
 
+const said = (id: string, subagentRunId?: string): Message => ({
+  id,
+  role: "assistant",
+  content: id,
+  ...(subagentRunId !== undefined && { subagentRunId }),
+});
+
 describe("outlineOf", () => {
-  const said = (id: string, subagentRunId?: string): Message => ({
-    id,
-    role: "assistant",
-    content: id,
-    ...(subagentRunId !== undefined && { subagentRunId }),
-  });
   const drawn = (nodes: readonly OutlineNode[]): unknown =>
     nodes.map((node) => (node.kind === "message" ? node.id : { [node.id]: drawn(node.nodes) }));
 
@@ -204,9 +205,9 @@ describe("activities", () => {
   });
 });
 
-describe("surfaces", () => {
-  const text = (value: string) => ({ type: "Text", props: { text: value }, children: [] });
+const text = (value: string) => ({ type: "Text", props: { text: value }, children: [] });
 
+describe("surfaces", () => {
   it("reads the older form of A2UI, with its data", () => {
     const content = {
       surfaceUpdate: {

@@ -56,7 +56,8 @@ export function RunNotice(): ReactElement | null {
   if (error === undefined) {
     return status === "cancelled" ? <p className="talk-ended">Stopped.</p> : null;
   }
-  const isRun = error === newest.error;
+  // Whoever waited for the run is told of its end too, as an error of its own.
+  const isRun = newest.status === "failed" && (error === newest.error || error.message === newest.error?.message);
   const hasQuestion = thread.messages.some(({ role }) => role === "user");
   return (
     <div className="talk-failure" role="alert">

@@ -33,9 +33,9 @@ export function ToolCallView({
   const place = useContext(ResultsContext).get(id);
   const found = useMessage(place?.id ?? "", place?.place ?? 0);
   const result = found?.role === "tool" ? found : undefined;
-  const status = useCallStatus(id, result);
-  const { facts } = useTalk();
-  const duration = facts.durations.get(id);
+  const counted = useTalk().facts.calls.get(id);
+  const status = useCallStatus(id, result, counted?.status === "failed");
+  const duration = counted?.durationMs;
   return (
     <details className="talk-call" data-status={status} data-tool={name}>
       <summary>
@@ -72,9 +72,9 @@ export function ToolCallView({
   );
 }
 
-function useCallStatus(id: string, result: { readonly error?: string } | undefined): CallStatus {
+function useCallStatus(id: string, result: { readonly error?: string } | undefined, hasFailed: boolean): CallStatus {
   const { status, interrupts, pendingToolCalls } = useThread();
-  if (result !== undefined) return result.error === undefined ? "done" : "failed";
+  if (result !== undefined) return result.error === undefined && !hasFailed ? "done" : "failed";
   const isAsked =
     interrupts.some(({ toolCallId }) => toolCallId === id) ||
     pendingToolCalls.some(({ toolCallId }) => toolCallId === id);

@@ -4,7 +4,7 @@
  * in the log of their run.
  */
 import { useEffect, useMemo, useState } from "react";
-import type { Thread, ThreadDetails, ThreadSnapshot } from "heddle/client";
+import type { Thread, ThreadDetails, ThreadSnapshot, ToolCallState } from "heddle/client";
 import { useThread } from "heddle/react";
 import { noteSubagent } from "./subagents.ts";
 import type { Subagents } from "./subagents.ts";
@@ -16,7 +16,8 @@ export interface Facts {
   readonly lastAgent: string | undefined;
   /** Whether it was asked for, where there is a thread at all. */
   readonly isKnown: boolean;
-  readonly durations: ReadonlyMap<string, number>;
+  /** Tool calls as the server counts them: how long they took, and whether they failed. */
+  readonly calls: ReadonlyMap<string, ToolCallState>;
   readonly runs: ThreadSnapshot["messageRuns"];
   readonly times: ThreadSnapshot["messageTimes"];
   readonly subagents: Subagents;
@@ -28,7 +29,7 @@ const NOTHING: Asked = {
   role: undefined,
   lastAgent: undefined,
   isKnown: false,
-  durations: new Map(),
+  calls: new Map(),
   runs: {},
   times: {},
 };
@@ -62,14 +63,11 @@ export function useFacts(threadId: string): Facts {
 
 function factsOf(before: Asked, details: ThreadDetails, snapshot: ThreadSnapshot | undefined): Asked {
   const { role, runs } = details;
-  const durations = snapshot?.toolCalls.flatMap(({ id, durationMs }): [string, number][] =>
-    durationMs === undefined ? [] : [[id, durationMs]],
-  );
   return {
     role,
     lastAgent: runs.findLast(({ kind }) => kind !== "spawn")?.agent,
     isKnown: true,
-    durations: durations === undefined ? before.durations : new Map(durations),
+    calls: snapshot === undefined ? before.calls : new Map(snapshot.toolCalls.map((call) => [call.id, call])),
     runs: snapshot?.messageRuns ?? before.runs,
     times: snapshot?.messageTimes ?? before.times,
   };

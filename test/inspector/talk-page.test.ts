@@ -1,0 +1,293 @@
+/** The page Talk in a real browser: everything that one can do in a conversation, and everything that an agent can show there. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { approval } from "../../examples/agents/approval.ts";
+import { chat } from "../../examples/agents/chat.ts";
+import { reasoning } from "../../examples/agents/reasoning.ts";
+import { state } from "../../examples/agents/state.ts";
+import type { Served } from "../../src/server/fastify/index.ts";
+import { connect } from "../../src/client/index.ts";
+import { startServer } from "../server-process.ts";
+import { findings, inspecting, overflows, serving } from "./inspected.ts";
+import { PIXEL, all as ours } from "./talk-agents.ts";
+
+const { visit } = inspecting();
+let server: Served;
+beforeAll(async () => {
+  server = await serving({ agents: [chat, reasoning, approval, state, ...ours] });
+  // The store is not empty, so nobody is shown around.
+  await connect(server.url).thread("before").run("chat", "Hello").finished;
+});
+afterAll(() => server.close());
+
+const field = (page: Page) => page.getByLabel("Message", { exact: true });
+const log = (page: Page) => page.getByRole("log", { name: "Messages" });
+
+/** Says something, by the keyboard. */
+async function say(page: Page, text: string): Promise<void> {
+  await field(page).fill(text);
+  await field(page).press("Enter");
+}
+
+let count = 0;
+/** Opens a new conversation with an agent. */
+const talkTo = (agent: string, options: Parameters<typeof visit>[1] = {}, query = ""): Promise<Page> =>
+  visit(server.url, { at: `#/talk/t${++count}?agent=${agent}${query}`, ...options });
+
+test("a conversation: said, answered, edited, regenerated, branches switched, by the keyboard alone", async () => {
+  const page = await talkTo("chat");
+  await say(page, "First words");
+  await page.getByRole("heading", { name: "First words" }).waitFor();
+  await page.getByRole("button", { name: "Edit and ask again" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByLabel("Edit your message").fill("Other words");
+  await page.keyboard.press("Enter");
+  await page.getByText("2 / 2").waitFor();
+  await log(page).getByText("Other words", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Previous branch" }).focus();
+  await page.keyboard.press("Enter");
+  await log(page).getByText("First words", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Answer again" }).click();
+  await page.getByText("3 / 3").or(page.getByText("2 / 2")).first().waitFor();
+  await page.getByRole("button", { name: "Good answer" }).click();
+  await page.getByText("Noted as a good answer.").waitFor();
+  const events = page.getByRole("link", { name: "Show its events in the timeline" }).last();
+  expect(await events.getAttribute("href")).toMatch(/^#\/timeline\/t\d+\?message=/);
+});
+
+test("files are attached by the button, shown, taken back, sent and seen; others are links, and HTML stays text", async () => {
+  const page = await talkTo("attaching");
+  await page.locator("input[type=file]").setInputFiles([
+    { name: "dot.png", mimeType: "image/png", buffer: Buffer.from(PIXEL, "base64") },
+    { name: "note.txt", mimeType: "text/plain", buffer: Buffer.from("hello") },
+    { name: "film.mp4", mimeType: "video/mp4", buffer: Buffer.alloc(4_100_000) },
+  ]);
+  await page.getByText("film.mp4 is 4.1 MB. Files up to 4.0 MB can be attached: send a link instead.").waitFor();
+  await page.getByRole("button", { name: "Remove note.txt" }).click();
+  await say(page, "Look");
+  await page.getByText("You sent: text, image image/png.").waitFor();
+  await log(page).getByRole("img", { name: "dot.png" }).first().waitFor();
+  await page.getByText("<b>no html</b>").waitFor();
+  expect(await page.getByRole("link", { name: "Image: far" }).getAttribute("href")).toContain("example.invalid");
+  await page.locator("summary", { hasText: "draw" }).click();
+  expect(await page.getByRole("link", { name: "a.txt" }).getAttribute("download")).toBe("a.txt");
+});
+
+test("questions of every form are answered together, when all are", async () => {
+  const page = await talkTo("asking");
+  await say(page, "Go");
+  await page.getByText("0 of 2 answered. The run goes on when all of them are.").waitFor();
+  const form = page.locator("form", { hasText: "Where do you want to stay?" });
+  await form.getByRole("button", { name: "Answer" }).click();
+  await form.getByText("Full name is needed.").waitFor();
+  await form.getByLabel("Full name").fill("Ada");
+  await form.getByLabel("Nights").fill("2");
+  await form.getByLabel("Breakfast").check();
+  await form.getByLabel("Room").selectOption("3");
+  await form.getByLabel("View").selectOption("The sea");
+  await form.getByLabel("Guests").fill('["Bob"]');
+  await form.getByRole("button", { name: "Answer" }).click();
+  await page.getByText("1 of 2 answered.").waitFor();
+  const sure = page.locator("form", { hasText: "Are you sure?" });
+  await sure.getByText(/^Expires in 59 min/).waitFor();
+  await sure.getByRole("button", { name: "Yes" }).click();
+  const answer = await page.locator(".markdown code").textContent();
+  expect(JSON.parse(answer ?? "")).toMatchObject({
+    form: {
+      status: "resolved",
+      payload: { name: "Ada", nights: 2, breakfast: true, room: 3, view: "sea", guests: ["Bob"] },
+    },
+    plain: { status: "resolved", payload: true },
+  });
+});
+
+test("a call is approved with other arguments, and another is declined", async () => {
+  const page = await talkTo("approval");
+  await say(page, "Delete /tmp/a.txt");
+  await page.getByLabel("Path").fill("/tmp/b.txt");
+  await page.getByRole("button", { name: "Approve" }).click();
+  await log(page).getByText("Deleted /tmp/b.txt. Anything else?").waitFor();
+  await say(page, "Delete /tmp/c.txt");
+  await page.getByRole("button", { name: "Decline" }).click();
+  await log(page).getByText("All right, I leave it alone.").waitFor();
+  const denied = page.locator("summary", { hasText: "delete_file" }).last();
+  await denied.getByText("Failed").waitFor();
+  expect(await denied.getByText("/tmp/c.txt").count()).toBe(1);
+});
+
+test("calls left to the client are answered by hand: those of an agent, and those of a tool that is offered here", async () => {
+  const page = await talkTo("leaving");
+  await say(page, "Go");
+  const card = (name: string) => page.locator("form", { hasText: `The agent calls ${name}` });
+  await card("locate").getByLabel("Result").fill("here");
+  await card("locate").getByRole("button", { name: "Send result" }).click();
+  await page.getByText("1 of 2 answered.").waitFor();
+  await card("measure").getByLabel("Result").fill("no ruler");
+  await card("measure").getByRole("button", { name: "Report failure" }).click();
+  await page.getByText("I got here and failed with no ruler.").waitFor();
+
+  await page.getByRole("button", { name: "Tools", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Tools you offer" });
+  await dialog.getByLabel("Name").fill("pick_colour");
+  await dialog.getByLabel("What it does").fill("Picks a colour.");
+  await dialog.getByRole("button", { name: "Offer this tool" }).click();
+  await dialog.getByRole("button", { name: "Take pick_colour back" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "1 tool" }).waitFor();
+  await say(page, "Again");
+  await card("pick_colour").getByLabel("Result").fill("teal");
+  await card("pick_colour").getByRole("button", { name: "Send result" }).click();
+  await page.getByText("I got teal.").waitFor();
+  await page.reload();
+  await page.getByRole("button", { name: "1 tool" }).waitFor();
+  expect(await page.getByRole("button", { name: "Send result" }).count()).toBe(0);
+});
+
+test("activities are checklists, progress, surfaces or names and values; subagents are nested, also after a reload", async () => {
+  const page = await talkTo("showing");
+  await say(page, "Go");
+  await page.getByRole("region", { name: "The trip" }).getByRole("img", { name: "Under way" }).waitFor();
+  expect(await page.getByRole("progressbar", { name: "Booking" }).getAttribute("aria-valuetext")).toBe("3 of 12");
+  const surface = page.getByRole("region", { name: "Interface" });
+  await surface.getByText("Train to Cologne").waitFor();
+  await surface.getByText("TrainMap").waitFor();
+  await page.getByRole("region", { name: "Weather report" }).getByText("Cologne").waitFor();
+  await page.getByRole("table").waitFor();
+  await page.getByRole("combobox", { name: "Agent" }).selectOption("nesting");
+  await say(page, "Go on");
+  const planner = page.locator("details", { hasText: "planner" }).first();
+  await planner.locator("details", { hasText: "Reads one book." }).getByText("I read.").waitFor();
+  await page.reload();
+  await planner.locator("details", { hasText: "Reads one book." }).getByText("I read.").waitFor();
+});
+
+test("the state is live at the side, is changed as JSON, and goes with the next run; the address restores all of it", async () => {
+  const page = await talkTo("state", {}, "&state=open");
+  await say(page, "Bake");
+  const panel = page.getByRole("complementary", { name: "Shared state" });
+  await panel.getByText('"Check the result"').waitFor();
+  await panel.getByRole("button", { name: "Edit" }).click();
+  const json = panel.getByLabel("The state as JSON");
+  await json.fill("{");
+  await panel.getByRole("button", { name: "Save" }).click();
+  await panel.getByText("This is not JSON yet.").waitFor();
+  await json.fill('{"title":"Trip","steps":[{"title":"Pack","done":false}]}');
+  await panel.getByRole("button", { name: "Save" }).click();
+  await say(page, "Go on");
+  await log(page).getByText("“Trip” is done, in 1 steps.").waitFor();
+  await page.reload();
+  await panel.getByText('"Trip"').waitFor();
+  expect(await page.getByRole("combobox", { name: "Agent" }).inputValue()).toBe("state");
+});
+
+test("what fails is said: a run, an agent that is not there, one that is gone", async () => {
+  const page = await talkTo("nobody");
+  await page.getByText("This server has no agent “nobody”. Choose another below.").waitFor();
+  expect(await page.getByRole("button", { name: "Send" }).isDisabled()).toBe(true);
+  await page.getByRole("combobox", { name: "Agent" }).selectOption("failing");
+  await say(page, "Go");
+  await page.getByRole("alert").getByText("The run failed").waitFor();
+});
+
+test("a long conversation shows its end first, and more when asked", async () => {
+  const messages = Array.from({ length: 2000 }, (_, index) => ({
+    id: `m${index}`,
+    role: index % 2 === 0 ? ("user" as const) : ("assistant" as const),
+    content: `Message ${index}`,
+  }));
+  await connect(server.url)
+    .thread("long")
+    .run("chat", { messages: [...messages, { id: "end", role: "user", content: "End" }] }).finished;
+  const page = await visit(server.url, { at: "#/talk/long" });
+  await log(page).getByText("Message 1999", { exact: true }).waitFor();
+  expect(await page.locator(".talk-message").count()).toBe(100);
+  await page.getByRole("region", { name: "What was said" }).evaluate((view) => view.scrollTo(0, 0));
+  await page.getByRole("button", { name: "Newest" }).waitFor();
+  await page.getByRole("button", { name: /^Show earlier/ }).click();
+  await log(page).getByText("Message 1850", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Newest" }).click();
+  await page.getByRole("button", { name: "Newest" }).waitFor({ state: "detached" });
+});
+
+describe("who is shown around", () => {
+  test("sees tools, reasoning, state and approval in real runs, branches, and is not asked again", async () => {
+    const own = await serving({ agents: [chat, reasoning, approval, state] });
+    const page = await visit(own.url);
+    const tour = page.getByRole("region", { name: "Show me around" });
+    const next = () => tour.getByRole("button", { name: "Next" }).click();
+    for (const title of ["An agent thinks first", "An agent shares its state", "An agent asks you first"]) {
+      await tour.getByRole("heading", { name: title }).waitFor();
+      await tour.getByRole("button", { name: /^Say/ }).click();
+      if (title === "An agent asks you first") await page.getByRole("button", { name: "Approve" }).click();
+      await next();
+    }
+    await tour.getByRole("button", { name: "Edit my last message" }).click();
+    await page.getByLabel("Edit your message").fill("Sign in");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Name").fill("Ada");
+    await page.keyboard.press("Enter");
+    await page.getByText("2 / 2").waitFor();
+    await next();
+    await tour.getByRole("link", { name: "Show me" }).click();
+    await page.goBack();
+    await tour.getByRole("heading", { name: "See every event" }).waitFor();
+    await tour.getByRole("button", { name: "End the tour" }).click();
+    await page.reload();
+    await log(page).getByText("You are signed in as Ada.").waitFor();
+    expect(await tour.count()).toBe(0);
+    await own.close();
+  });
+});
+
+test("whoever may only watch reads, and nothing else", async () => {
+  const keys = {
+    owner: { key: "owner-key-0123456789", tenant: "acme", user: "ada", roles: ["operator"] },
+    watcher: { key: "watcher-key-0123456789", tenant: "acme", user: "eve", roles: ["observer"] },
+  } as const;
+  const own = await serving({ agents: [approval], auth: { keys } });
+  const told = connect(own.url, { token: "owner-key-0123456789" }).thread("t");
+  await told.run("approval", "Delete /tmp/a.txt").finished;
+  const page = await visit(own.url, { at: "#/talk/t", mayComplain: /401/ });
+  await page.evaluate(() => sessionStorage.setItem("heddle-token", "watcher-key-0123456789"));
+  await page.reload();
+  await page.getByRole("note").getByText("You may read this conversation, but not write in it.").waitFor();
+  expect(await page.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
+  expect(await page.getByRole("button", { name: "Edit and ask again" }).count()).toBe(0);
+  await own.close();
+});
+
+test("a server that dies in the middle of a run and comes back is found again", async () => {
+  const store = `sqlite:/tmp/heddle-talk-${crypto.randomUUID()}.db`;
+  const files = ["examples/agents/load.ts"];
+  const first = await startServer({ files, store });
+  const page = await visit(first.url, { at: "#/talk/t?agent=load", mayComplain: /ERR_|Failed to load|net::/ });
+  await say(page, "Go");
+  await log(page).getByText(/t1 t2/).waitFor();
+  await first.kill();
+  await page.getByText("The connection is lost.").waitFor();
+  const again = await startServer({ files, store, port: Number(new URL(first.url).port) });
+  await page.getByText("The connection is lost.").waitFor({ state: "detached" });
+  await page.getByRole("alert").getByText("The run failed").waitFor();
+  await page.getByRole("button", { name: "Try again" }).click();
+  await log(page).getByText(/t20/).waitFor();
+  expect(await page.getByRole("alert").count()).toBe(0);
+  await again.stop();
+});
+
+describe.each(["light", "dark"] as const)("in %s", (colorScheme) => {
+  test("axe finds nothing, and a phone shows it without anything beyond its edge", async () => {
+    for (const width of ["desktop", "phone"] as const) {
+      const page = await talkTo("showing", { colorScheme, width }, "&state=open");
+      await page.getByRole("heading", { name: "showing" }).waitFor();
+      expect(await findings(page)).toEqual([]);
+      await page.getByRole("button", { name: "Close the state" }).click();
+      await say(page, "Go");
+      await page.getByRole("table").waitFor();
+      await page.getByRole("combobox", { name: "Agent" }).selectOption("asking");
+      await say(page, "Ask");
+      await page.getByText("Are you sure?").waitFor();
+      expect(await findings(page)).toEqual([]);
+      expect(await overflows(page)).toBe(false);
+    }
+  });
+});
