@@ -47,11 +47,13 @@ const short = (value: unknown): string => {
   return text.length > MAX ? `${text.slice(0, MAX)}…` : text;
 };
 
+const messages = (count: number): string => `${formatCount(count)} ${count === 1 ? "message" : "messages"}`;
+
 /** What one event says, on one line. */
 export function summaryOf(event: Event): string {
   switch (event.type) {
     case "RUN_STARTED":
-      return `${formatCount(event.input?.messages.length ?? 0)} messages in the input`;
+      return `${messages(event.input?.messages.length ?? 0)} in the input`;
     case "RUN_FINISHED":
       return event.outcome?.type ?? "success";
     case "RUN_ERROR":
@@ -79,7 +81,7 @@ export function summaryOf(event: Event): string {
     case "STATE_DELTA":
       return changesOf(event.delta);
     case "MESSAGES_SNAPSHOT":
-      return `${formatCount(event.messages.length)} messages`;
+      return messages(event.messages.length);
     case "ACTIVITY_SNAPSHOT":
       return short(event.content);
     case "ACTIVITY_DELTA":

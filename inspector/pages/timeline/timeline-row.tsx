@@ -105,7 +105,7 @@ type EventProps = Omit<TimelineRowProps, "row"> & { readonly row: number };
 
 function GroupWords({ row, hits, run }: GroupProps): ReactElement {
   const { kind, name, status, count, parts } = row;
-  const amount = parts > 0 ? `${formatCount(parts)} parts, ${formatBytes(row.textBytes)}` : events(count);
+  const amount = parts > 0 ? `${plural(parts, "part")}, ${formatBytes(row.textBytes)}` : events(count);
   const shown = hits === undefined || hits === count ? amount : `${formatCount(hits)} of ${events(count)}`;
   return (
     <>

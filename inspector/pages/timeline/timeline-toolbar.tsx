@@ -43,13 +43,13 @@ export function TimelineToolbar({
         <Choice label="Group" value={timeline.grouping} onChange={(name) => setGrouping(name === "nested" ? "" : name)}>
           {Object.entries(GROUPINGS).map(([name, title]) => (
             <option key={name} value={name}>
-              {title}
+              Group: {title.toLowerCase()}
             </option>
           ))}
         </Choice>
         <Choice label="Scale" value={zoom} onChange={setZoom}>
-          <option value="">Each run</option>
-          <option value="thread">Whole thread</option>
+          <option value="">Scale: each run</option>
+          <option value="thread">Scale: whole thread</option>
         </Choice>
         <RunChoice timeline={timeline} runs={runs} />
         <SubagentChoice timeline={timeline} />
@@ -105,12 +105,16 @@ function Choice({
   readonly children: ReactNode;
 }): ReactElement {
   return (
-    <label className="timeline-choice">
-      <span>{label}</span>
-      <select className="field" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        {children}
-      </select>
-    </label>
+    <select
+      className="field timeline-choice"
+      aria-label={label}
+      title={label}
+      value={value}
+      data-set={value !== "" && value !== "nested"}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    >
+      {children}
+    </select>
   );
 }
 
@@ -141,7 +145,7 @@ function SubagentChoice({ timeline: { index } }: { readonly timeline: Timeline }
   if (names.length === 0 && subagent === "") return null;
   return (
     <Choice label="Subagent" value={subagent} onChange={setSubagent}>
-      <option value="">Everybody</option>
+      <option value="">All agents</option>
       {names.map((name) => (
         <option key={name}>{name}</option>
       ))}

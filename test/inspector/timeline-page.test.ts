@@ -1,0 +1,187 @@
+/** The page Timeline in a real browser: events as they come, put together, found, looked at, linked to and copied. */
+import type { Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { load } from "../../examples/agents/load.ts";
+import { state } from "../../examples/agents/state.ts";
+import { subagents } from "../../examples/agents/subagents.ts";
+import { tools } from "../../examples/agents/tools.ts";
+import type { Served } from "../../src/server/fastify/index.ts";
+import { memoryStore } from "../../src/store/index.ts";
+import { findings, inspecting, overflows, serving } from "./inspected.ts";
+import { importLargeThread } from "./large-thread.ts";
+
+const { visit } = inspecting();
+let server: Served;
+beforeAll(async () => {
+  const store = memoryStore();
+  await importLargeThread(store, { threadId: "long", events: 8000 });
+  server = await serving({ agents: [tools, subagents, state, load], store });
+  await say("tools", "talk", "r1", "What is the weather in Ulm?");
+  await say("subagents", "talk", "r2", "weaving fail");
+  await say("state", "talk", "r3", "Bake");
+});
+afterAll(() => server.close());
+
+async function say(agent: string, threadId: string, runId: string, content: string, props?: object): Promise<string> {
+  const messages = [{ id: `user-${runId}`, role: "user", content }];
+  const response = await fetch(`${server.url}/agents/${agent}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ threadId, runId, messages, protocolVersion: "1.0", forwardedProps: props }),
+  });
+  return response.text();
+}
+
+const grid = (page: Page): Locator => page.getByRole("treegrid", { name: "Events" });
+const rows = (page: Page): Locator => grid(page).getByRole("row");
+const details = (page: Page): Locator => page.getByRole("complementary", { name: "Details" });
+
+test("runs are headed by agent and status; what they hold opens down to the single events", async () => {
+  const page = await visit(server.url, { at: "#/timeline/talk" });
+  await rows(page)
+    .filter({ hasText: /tools.*Finished.*tokens/ })
+    .waitFor();
+  const call = rows(page).filter({ hasText: /^get_weather/ });
+  expect(await call.getAttribute("aria-expanded")).toBe("false");
+  await call.click();
+  await details(page).getByRole("heading", { name: "Tool call: get_weather" }).waitFor();
+  await details(page).getByText("Result").waitFor();
+  await page.keyboard.press("Tab");
+  await call.dblclick();
+  await rows(page).filter({ hasText: "TOOL_CALL_ARGS" }).first().waitFor();
+  await grid(page).focus();
+  await page.keyboard.press("Home");
+  await rows(page)
+    .filter({ hasText: /researcher.*failed.*1 error/ })
+    .waitFor();
+});
+
+test("kinds, text and grouping are in the address, and a link restores them with what is selected", async () => {
+  const page = await visit(server.url, { at: "#/timeline/talk" });
+  await page.getByRole("button", { name: /^Tool calls/ }).click();
+  await page.waitForFunction(() => location.hash.includes("kinds=tools"));
+  await page.keyboard.press("/");
+  await page.keyboard.type("Ulm");
+  await page.getByText(/^\d+ match/).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByText(/^1 of \d+ match/).waitFor();
+  await page.getByLabel("Group").selectOption("flat");
+  await page.waitForFunction(() => /event=\d+/.test(location.hash) && location.hash.includes("group=flat"));
+  const link = page.url().slice(server.url.length + 1);
+  const other = await visit(server.url, { at: link });
+  await rows(other).and(other.locator("[aria-selected=true]")).waitFor();
+  await details(other).waitFor();
+  expect(await other.getByRole("button", { name: /^Tool calls/ }).getAttribute("aria-pressed")).toBe("true");
+  expect(await other.getByLabel("Search events").inputValue()).toBe("Ulm");
+  const texts = await rows(other).allTextContents();
+  expect(texts.slice(1).every((text) => text.includes("TOOL_CALL"))).toBe(true);
+  await other.getByLabel("Search events").fill("nothing like this");
+  await other.getByRole("heading", { name: "No event matches" }).waitFor();
+});
+
+test.each([
+  ["run=run-3", "Run of researcher"],
+  ["call=call-2-search", "Tool call: search"],
+  ["message=answer-4", "Message: assistant"],
+  ["event=5000", "TEXT_MESSAGE_CONTENT"],
+])("a link with %s leads there in a long log", async (jump, title) => {
+  const page = await visit(server.url, { at: `#/timeline/long?${jump}` });
+  await details(page).getByRole("heading", { name: title }).waitFor();
+  await rows(page).and(page.locator("[aria-selected=true]")).waitFor();
+});
+
+test("repairs and errors stand at their place with their rule, are counted, and can be shown alone", async () => {
+  const page = await visit(server.url, { at: "#/timeline/long?problems=1" });
+  const repair = rows(page).filter({ hasText: /Repair.*patch-unappliable.*could not be applied/ });
+  await repair.click();
+  await details(page).getByText("R-STATE-08").waitFor();
+  await rows(page)
+    .filter({ hasText: /researcher.*Failed.*1 error/ })
+    .waitFor();
+  await rows(page)
+    .filter({ hasText: /RUN_ERROR.*The model hung up/ })
+    .waitFor();
+  expect(await rows(page).filter({ hasText: "TEXT_MESSAGE_CONTENT" }).count()).toBe(0);
+});
+
+test("the keyboard alone selects, opens, closes, looks at details and copies", async () => {
+  const page = await visit(server.url, {
+    at: "#/timeline/talk",
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
+  await grid(page).focus();
+  await page.keyboard.press("Home");
+  const active = (): Promise<string> =>
+    grid(page).evaluate((list) => {
+      const id = list.getAttribute("aria-activedescendant");
+      return id === null ? "" : (document.getElementById(id)?.textContent ?? "");
+    });
+  const selected = rows(page).and(page.locator("[aria-selected=true]"));
+  await selected.filter({ hasText: /^tools/ }).waitFor();
+  expect(await active()).toMatch(/^tools/);
+  await page.keyboard.press("ArrowLeft");
+  await selected.and(page.locator("[aria-expanded=false]")).waitFor();
+  await page.keyboard.press("ArrowDown");
+  await selected.filter({ hasText: /^subagents/ }).waitFor();
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  await selected.filter({ hasText: /^RUN_STARTED/ }).waitFor();
+  await page.keyboard.press("Enter");
+  await details(page).getByRole("heading", { name: "RUN_STARTED" }).waitFor();
+  await page.keyboard.press("c");
+  const dialog = page.getByRole("dialog", { name: "Copy events" });
+  await dialog.getByLabel("Fixture").waitFor();
+  await dialog.getByLabel("This run").check();
+  await dialog.getByRole("button", { name: "Copy fixture" }).press("Enter");
+  await page.getByText("Fixture copied.").waitFor();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  const types = copied
+    .trim()
+    .split("\n")
+    .map((line): unknown => JSON.parse(line).type);
+  expect([types[0], types.at(-1)]).toEqual(["RUN_STARTED", "RUN_FINISHED"]);
+});
+
+test("what comes new is followed; paused it waits, and after scrolling up it is counted", async () => {
+  await say("load", "live", "r1", "go", { tokens: 30 });
+  const page = await visit(server.url, { at: "#/timeline/live?group=flat" });
+  await rows(page).filter({ hasText: "RUN_FINISHED" }).waitFor();
+  await page.getByRole("button", { name: "Pause" }).click();
+  await say("load", "live", "r2", "go", { tokens: 30 });
+  await page.getByRole("button", { name: /Resume \(\d+ new\)/ }).click();
+  await rows(page).filter({ hasText: "RUN_FINISHED" }).waitFor();
+  expect(await page.getByRole("button", { name: /Newest/ }).count()).toBe(0);
+  await grid(page).evaluate((list) => list.scrollTo({ top: 0 }));
+  await page.getByRole("button", { name: "Newest" }).waitFor();
+  await say("load", "live", "r3", "go", { tokens: 30 });
+  await page.getByRole("button", { name: /Newest \(\d+ new\)/ }).click();
+  await rows(page).filter({ hasText: '" t30"' }).waitFor();
+});
+
+test.each(["light", "dark"] as const)("axe finds nothing on a desk and on a phone, %s", async (colorScheme) => {
+  const page = await visit(server.url, { at: "#/timeline/talk?call=none", colorScheme });
+  await page.getByText("What the link points to is not in this thread.").waitFor();
+  await rows(page).nth(3).click();
+  await details(page).waitFor();
+  expect(await findings(page)).toEqual([]);
+  const phone = await visit(server.url, {
+    at: "#/timeline/long?event=7900",
+    colorScheme,
+    width: "phone",
+    hasTouch: true,
+  });
+  await details(phone).waitFor();
+  expect(await overflows(phone)).toBe(false);
+  expect(await findings(phone)).toEqual([]);
+  await details(phone).getByRole("button", { name: "Close the details" }).click();
+  await rows(phone).nth(2).click();
+  await details(phone).waitFor();
+});
+
+test("a thread that nothing was said in is empty until something is", async () => {
+  const page = await visit(server.url, { at: "#/timeline/nobody-yet", mayComplain: /404/ });
+  await page.getByRole("heading", { name: "Nothing has happened here yet" }).waitFor();
+  await say("load", "nobody-yet", "r1", "go", { tokens: 3 });
+  await rows(page).filter({ hasText: "RUN_FINISHED" }).waitFor();
+});
