@@ -76,6 +76,7 @@ test("two points are compared, and the link brings the comparison back", async (
   await page.getByText("Compared with the beginning.").waitFor();
   await page.getByRole("button", { name: "Stop comparing" }).click();
   await page.getByText("Marked is what this event changed.").waitFor();
+  expect(page.url()).not.toContain("from=");
 });
 
 test("a link to an event of another branch opens that branch", async () => {
@@ -96,7 +97,8 @@ test("a link to an event of another branch opens that branch", async () => {
 });
 
 test("a fork goes on from the run that is looked at", async () => {
-  const page = await visit(server.url, { at: "#/travel/cake?at=3" });
+  const page = await visit(server.url, { at: "#/travel/cake?at=3"   expect(page.url()).toContain("head=");
+});
   await page.getByRole("button", { name: "Fork from here" }).click();
   const dialog = page.getByRole("dialog", { name: "Fork from here" });
   await dialog.getByText(/Goes on after “Bake a cake”/).waitFor();
