@@ -97,8 +97,7 @@ test("a link to an event of another branch opens that branch", async () => {
 });
 
 test("a fork goes on from the run that is looked at", async () => {
-  const page = await visit(server.url, { at: "#/travel/cake?at=3"   expect(page.url()).toContain("head=");
-});
+  const page = await visit(server.url, { at: "#/travel/cake?at=3" });
   await page.getByRole("button", { name: "Fork from here" }).click();
   const dialog = page.getByRole("dialog", { name: "Fork from here" });
   await dialog.getByText(/Goes on after “Bake a cake”/).waitFor();
@@ -109,6 +108,7 @@ test("a fork goes on from the run that is looked at", async () => {
     .getByRole("log", { name: "Messages" })
     .getByText(/You said 2 words: “Bake bread”/)
     .waitFor();
+  expect(page.url()).toContain("head=");
 });
 
 test.each(["light", "dark"] as const)(
