@@ -3,6 +3,7 @@ import { approval } from "../../examples/agents/approval.ts";
 import { chat } from "../../examples/agents/chat.ts";
 import { state } from "../../examples/agents/state.ts";
 import { connect } from "../../src/client/index.ts";
+import type { Run } from "../../src/client/index.ts";
 
 /** The agents that it is made with. */
 export const AGENTS = [state, chat, approval] as const;
@@ -23,14 +24,15 @@ export interface Made {
 export async function branchedThread(url: string, token?: string): Promise<Made> {
   const client = connect(url, token === undefined ? {} : { token });
   const thread = client.thread("cake");
-  const ended = async (run: { readonly runId: string; readonly finished: Promise<unknown> }): Promise<string> => {
-    await run.finished;
-    return run.runId;
-  };
   const plan = await ended(thread.run("state", "Bake a cake"));
   const rest = await ended(thread.run("chat", "How long does it rest?"));
   const asks = await ended(thread.run("approval", "Delete /tmp/old.txt"));
   const fork = await ended(thread.fork("chat", plan, "Bake two cakes"));
   client.close();
   return { plan, rest, asks, fork };
+}
+
+async function ended(run: Run): Promise<string> {
+  await run.finished;
+  return run.runId;
 }

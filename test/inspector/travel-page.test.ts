@@ -76,6 +76,7 @@ test("two points are compared, and the link brings the comparison back", async (
   await page.getByText("Compared with the beginning.").waitFor();
   await page.getByRole("button", { name: "Stop comparing" }).click();
   await page.getByText("Marked is what this event changed.").waitFor();
+  expect(page.url()).not.toContain("from=");
 });
 
 test("a link to an event of another branch opens that branch", async () => {
@@ -107,6 +108,7 @@ test("a fork goes on from the run that is looked at", async () => {
     .getByRole("log", { name: "Messages" })
     .getByText(/You said 2 words: “Bake bread”/)
     .waitFor();
+  expect(page.url()).toContain("head=");
 });
 
 test.each(["light", "dark"] as const)(
