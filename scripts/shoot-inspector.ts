@@ -5,8 +5,8 @@
  * page is taken light and dark, wide and narrow; what is empty, on its way or broken once each.
  */
 import type { Browser, Page } from "playwright-core";
-import { serve } from "../src/server/fastify/index.ts";
-import { memoryStore } from "../src/store/index.ts";
+import { serve } from "heddle/server/fastify";
+import { memoryStore } from "heddle/store";
 import { openBrowser } from "../test/browser.ts";
 import { SHOWN, fillShowcase, showcaseAgents } from "../test/inspector/showcase.ts";
 

@@ -11,9 +11,9 @@ import { state } from "../../examples/agents/state.ts";
 import { subagents } from "../../examples/agents/subagents.ts";
 import { agentsOf } from "../../examples/sample/agents/agents-of.ts";
 import { readSettings } from "../../examples/sample/settings.ts";
-import { remoteAgent } from "../../src/agent/adapters/ag-ui/index.ts";
-import type { Agent } from "../../src/agent/index.ts";
-import { connect } from "../../src/client/index.ts";
+import { remoteAgent } from "heddle/adapters/ag-ui";
+import type { Agent } from "heddle/agent";
+import { connect } from "heddle/client";
 
 /** Threads of the showcase, by what they show. */
 export const SHOWN = {
@@ -115,11 +115,17 @@ export async function fillShowcase(url: string, token?: string): Promise<void> {
   await ask(SHOWN.question, "chat", "My name is Ada. What can you do?");
   await ask(SHOWN.question, "approval", "Delete /var/build/report.txt");
   const rome = client.thread(SHOWN.branches);
-  const first = await ask(SHOWN.branches, "tools", "What is the weather in Rome and Paris?");
-  await ask(SHOWN.branches, "tools", "And what is 3 * (120 + 45)?");
+  await ask(SHOWN.branches, "tools", "What is the weather in Rome and Paris?");
+  const cost = await ask(SHOWN.branches, "tools", "And what is 3 * (120 + 45)?");
   await rome.regenerate("tools").finished;
-  await rome.edit("tools", first, "What is the weather in Rome, Paris and Berlin?").finished;
-  await ask(SHOWN.branches, "chat", "I will take the train to Rome then.");
+  await ask(SHOWN.branches, "chat", "That is within our budget.");
+  await rome.edit("tools", cost, "What would 4 * (95 + 45) be?").finished;
+  const train = await ask(SHOWN.branches, "chat", "I will take the train to Rome then.");
+  await rome.edit("reasoning", train, "Is 221 prime?").finished;
+  await rome.switchTo((await rome.branches()).runs.find(({ agent }) => agent === "chat")?.runId ?? "");
+  await rome.restore();
+  await rome.edit("tools", cost, "What is the weather in Berlin?").finished;
+  await ask(SHOWN.branches, "chat", "Then we pack for rain.");
   for (const [threadId, title] of Object.entries(TITLES)) await client.threads.rename(threadId, title);
   client.close();
 }

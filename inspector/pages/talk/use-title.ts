@@ -1,6 +1,7 @@
 /** A conversation that began here is called by its first words, so that lists show more than an id. Others are left as they are. */
 import { useEffect, useRef } from "react";
 import { useHeddle, useThread } from "heddle/react";
+import { useRecentThreads } from "../../threads/recent-threads.tsx";
 import { sayFailure } from "../../ui/toast.tsx";
 import { textOf } from "./parts.tsx";
 
@@ -19,13 +20,16 @@ export function useTitle(threadId: string): void {
   const client = useHeddle();
   const { newest, connection, thread, messageIds } = useThread(threadId);
   const wasEmpty = useRef(false);
-  const isOnline = connection === "live" || connection === "caught-up";
+  const { threads } = useRecentThreads();
+  const isTitled = threads?.find((each) => each.threadId === threadId)?.title !== undefined;
+  // Before all that was said is here, every conversation looks empty.
+  const isComplete = connection === "caught-up";
   useEffect(() => {
-    if (isOnline && newest.runId === undefined) wasEmpty.current = true;
+    if (isComplete && newest.runId === undefined) wasEmpty.current = true;
     const first = thread.messages.find(({ role }) => role === "user");
     if (newest.runId === undefined || first === undefined || !wasEmpty.current) return;
     wasEmpty.current = false;
     const title = titleFrom(textOf(first.content));
-    if (title !== "") client.threads.rename(threadId, title).catch(sayFailure);
-  }, [client, thread, threadId, newest.runId, messageIds, isOnline]);
+    if (title !== "" && !isTitled) client.threads.rename(threadId, title).catch(sayFailure);
+  }, [client, thread, threadId, newest.runId, messageIds, isComplete, isTitled]);
 }
