@@ -58,6 +58,7 @@ function Navigation(): ReactElement {
         <a
           key={name}
           href={linkTo(name, PAGES[name].thread ? thread : undefined)}
+          aria-label={PAGES[name].title}
           aria-current={name === page ? "page" : undefined}
           data-group={PAGES[name].thread ? "thread" : "server"}
         >
