@@ -46,11 +46,8 @@ test("runs are headed by agent and status; what they hold opens down to the sing
   await call.click();
   await details(page).getByRole("heading", { name: "Tool call: get_weather" }).waitFor();
   await details(page).getByText("Result").waitFor();
-  await page.keyboard.press("Tab");
   await call.dblclick();
   await rows(page).filter({ hasText: "TOOL_CALL_ARGS" }).first().waitFor();
-  await grid(page).focus();
-  await page.keyboard.press("Home");
   await rows(page)
     .filter({ hasText: /researcher.*failed.*1 error/ })
     .waitFor();
@@ -133,6 +130,8 @@ test("the keyboard alone selects, opens, closes, looks at details and copies", a
   const dialog = page.getByRole("dialog", { name: "Copy events" });
   await dialog.getByLabel("Fixture").waitFor();
   await dialog.getByLabel("This run").check();
+  // Only the page in front may use the clipboard.
+  await page.bringToFront();
   await dialog.getByRole("button", { name: "Copy fixture" }).press("Enter");
   await page.getByText("Fixture copied.").waitFor();
   const copied = await page.evaluate(() => navigator.clipboard.readText());

@@ -50,7 +50,7 @@ export function TimelineList({
     useFlushSync: false,
   });
   const { isFollowing, missed, follow, onScroll } = useTail(timeline, scroller);
-  useReveal(timeline, scroller, rowPx);
+  useReveal(timeline, scroller, rowPx, onScroll);
   const onKeyDown = useKeys(timeline, scroller, rowPx, { onOpen, onClose });
   const press = useCallback((row: Row) => (select(row), onOpen()), [select, onOpen]);
   const shown = virtual.getVirtualItems();
@@ -153,7 +153,12 @@ function useTail({ count, rows, reveal }: Timeline, scroller: Scroller) {
 }
 
 /** Brings the selection into view whenever it was set: to the middle after a jump, else as little as is needed. */
-function useReveal({ reveal, rows, selected }: Timeline, scroller: Scroller, rowPx: number): void {
+function useReveal(
+  { reveal, rows, selected }: Timeline,
+  scroller: Scroller,
+  rowPx: number,
+  onScrolled: () => void,
+): void {
   const done = useRef(0);
   useEffect(() => {
     const list = scroller.current;
@@ -168,6 +173,8 @@ function useReveal({ reveal, rows, selected }: Timeline, scroller: Scroller, row
     if (isInView) return;
     if (reveal.isJump) list.scrollTop = top - sight / 2;
     else list.scrollTop = top < list.scrollTop ? top : top + rowPx - sight;
+    // There and back within a frame is told by no event.
+    onScrolled();
   });
 }
 
