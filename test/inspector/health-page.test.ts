@@ -47,7 +47,7 @@ afterAll(async () => {
 
 const panel = (page: Page, name: string): Locator => page.getByRole("region", { name });
 const fact = (page: Page, panelName: string, name: string): Locator =>
-  panel(page, panelName).locator("dl > div", { hasText: name }).locator("dd");
+  panel(page, panelName).locator(".health-facts > div", { hasText: name }).locator("dd");
 
 const FIXTURE: Status = {
   version: "0.1.0",
