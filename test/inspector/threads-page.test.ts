@@ -32,6 +32,7 @@ afterAll(async () => {
 });
 
 const rows = (page: Page): Locator => page.getByRole("list", { name: "Conversations" }).getByRole("listitem");
+const isList = (url: URL): boolean => url.pathname === "/threads";
 const row = (page: Page, name: string): Locator => rows(page).filter({ hasText: name });
 const title = (page: Page, name: string): Locator => row(page, name).locator(".threads-name strong");
 
@@ -179,7 +180,6 @@ test("nothing yet: how to begin; not answered: why", async () => {
   onTestFinished(() => empty.close());
   const page = await visit(empty.url, { at: "#/threads" });
   await page.getByRole("link", { name: "Start a conversation" }).waitFor();
-  const isList = (url: URL): boolean => url.pathname === "/threads";
   await page.route(isList, (route) =>
     route.fulfill({ status: 403, json: { error: { code: "role-missing", message: "Ask for a role first." } } }),
   );
