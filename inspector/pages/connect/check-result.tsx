@@ -55,13 +55,17 @@ export function CheckResult({ check }: { readonly check: Check }): ReactElement 
             <CopyButton text={() => JSON.stringify(check.sample, undefined, 2)} what="Events" label="Copy as JSON" />
           </div>
           <div className="connect-events">
-            <JsonView value={check.sample} openTo={1} />
+            <JsonView value={numbered(check.sample)} openTo={1} />
           </div>
         </section>
       )}
     </section>
   );
 }
+
+/** Events under their place and type. */
+const numbered = (events: readonly unknown[]): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(events.map((event, index) => [`${index + 1} ${String(Object(event).type)}`, event]));
 
 function Measures({ check }: { readonly check: Check }): ReactElement {
   const { status, contentType, firstEventMs, totalMs, events, outcome, types } = check;

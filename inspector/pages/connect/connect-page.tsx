@@ -18,7 +18,7 @@ import "../../ui/field.css";
 import "./connect-page.css";
 
 /** The tabs, by what stands in the address. */
-const TABS = { use: "Talk to this server", build: "Bring an agent", test: "Test an agent" } as const;
+const TABS = { use: "Clients", build: "Agents", test: "Test an agent" } as const;
 
 type Tab = keyof typeof TABS;
 
@@ -66,6 +66,7 @@ function Snippets({ tab }: { readonly tab: "use" | "build" }): ReactElement {
             key={id}
             href={linkTo("connect", undefined, { tab, with: id, agent: query["agent"] })}
             aria-current={id === shown?.id ? "true" : undefined}
+            ref={id === shown?.id ? bringIntoView : undefined}
           >
             {title}
           </a>
@@ -77,6 +78,11 @@ function Snippets({ tab }: { readonly tab: "use" | "build" }): ReactElement {
       </div>
     </div>
   );
+}
+
+/** On narrow screens the choices are a strip: the one that is shown is in sight. */
+function bringIntoView(choice: HTMLElement | null): void {
+  choice?.scrollIntoView({ block: "nearest", inline: "center" });
 }
 
 function Shown({ snippet, place }: { readonly snippet: Snippet; readonly place: Place }): ReactElement {

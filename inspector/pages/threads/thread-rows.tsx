@@ -32,6 +32,8 @@ export function ThreadRows({ list, threads, rights }: RowsProps): ReactElement {
   const [doomed, setDoomed] = useState<readonly ThreadSummary[]>([]);
   const chosen = threads.filter(({ threadId }) => selected.has(threadId));
 
+  // When what is over the row, or in its place, is gone.
+  const focusSoon = (thread: ThreadSummary | undefined): void => void requestAnimationFrame(() => focus(thread));
   const left = (gone: readonly ThreadSummary[]): void => {
     for (const { threadId } of gone) list.forget(threadId);
     setSelected(new Set());
@@ -39,13 +41,13 @@ export function ThreadRows({ list, threads, rights }: RowsProps): ReactElement {
   const archive = async (which: readonly ThreadSummary[], archived: boolean): Promise<void> => {
     const next = neighbourOf(threads, which);
     left(await archiveAll(all, which, archived));
-    focus(next);
+    focusSoon(next);
   };
   const remove = async (): Promise<void> => {
     const next = neighbourOf(threads, doomed);
     left(await deleteAll(all, doomed));
     setDoomed([]);
-    focus(next);
+    focusSoon(next);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (current === undefined || event.ctrlKey || event.metaKey || event.altKey || editedId !== undefined) return;
@@ -87,7 +89,7 @@ export function ThreadRows({ list, threads, rights }: RowsProps): ReactElement {
             onEdit={(isEdited) => setEditedId(isEdited ? thread.threadId : undefined)}
             onEnd={() => {
               setEditedId(undefined);
-              requestAnimationFrame(() => focus(thread));
+              focusSoon(thread);
             }}
             onArchive={() => void archive([thread], !thread.archived)}
             onExport={() => void exportAll(all, [thread])}
