@@ -6,7 +6,9 @@ import { niceTop } from "./chart.ts";
 
 const WIDTH = 560;
 const HEIGHT = 150;
-const LEFT = 52;
+const LEFT = 64;
+/** Room for the upper half of the highest label. */
+const TOP = 16;
 const BOTTOM = 24;
 const SLOTS = 120;
 
@@ -15,9 +17,9 @@ export function CommitChart({ commits }: { readonly commits: Status["commits"] }
   const { recent, p95Ms } = commits;
   if (recent.length === 0) return <p className="health-quiet">Nothing was written since the server started.</p>;
   const top = niceTop(Math.max(...recent.map(({ ms }) => ms)));
-  const field = { width: WIDTH - LEFT, height: HEIGHT - BOTTOM - 8 };
+  const field = { width: WIDTH - LEFT, height: HEIGHT - BOTTOM - TOP };
   const slot = field.width / Math.max(Math.min(SLOTS, recent.length), 30);
-  const yOf = (ms: number): number => 8 + field.height - (Math.min(ms, top) / top) * field.height;
+  const yOf = (ms: number): number => TOP + field.height - (Math.min(ms, top) / top) * field.height;
   const first = recent[0];
   const last = recent.at(-1);
   return (
@@ -42,8 +44,8 @@ export function CommitChart({ commits }: { readonly commits: Status["commits"] }
           data-slow={ms > p95Ms}
           x={LEFT + index * slot + 0.5}
           width={Math.max(slot - 1, 1)}
-          y={Math.min(yOf(ms), 8 + field.height - 1)}
-          height={Math.max(8 + field.height - yOf(ms), 1)}
+          y={Math.min(yOf(ms), TOP + field.height - 1)}
+          height={Math.max(TOP + field.height - yOf(ms), 1)}
         >
           <title>{`${formatClock(Date.parse(at))}: ${formatDuration(ms)}`}</title>
         </rect>

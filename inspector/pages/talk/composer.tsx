@@ -92,7 +92,7 @@ function placeholderOf(now: {
 }): string {
   if (now.waits) return "Answer above first";
   if (now.isRunning) return "Write the next message meanwhile";
-  return now.agent === undefined ? "Choose an agent first" : `Message ${now.agent}`;
+  return now.agent === undefined ? "Message" : `Message ${now.agent}`;
 }
 
 interface Attachments {

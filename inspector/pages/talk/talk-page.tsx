@@ -174,7 +174,7 @@ function AgentChoice({
     >
       {agent === undefined && (
         <option value="" disabled>
-          Choose an agent
+          {agents.length === 0 ? "Agents…" : "Choose an agent"}
         </option>
       )}
       {agents.map((each) => (
