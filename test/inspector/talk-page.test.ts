@@ -26,6 +26,7 @@ const log = (page: Page) => page.getByRole("log", { name: "Messages" });
 /** Says something, by the keyboard. */
 async function say(page: Page, text: string): Promise<void> {
   await field(page).fill(text);
+  await page.locator("button:enabled", { hasText: /^Send$/ }).waitFor();
   await field(page).press("Enter");
 }
 

@@ -75,7 +75,13 @@ function factsOf(before: Asked, details: ThreadDetails, snapshot: ThreadSnapshot
 
 function useSubagents(thread: Thread, runs: Facts["runs"]): Subagents {
   const [known, setKnown] = useState<Subagents>(new Map());
-  useEffect(() => thread.onEvent((event) => setKnown((before) => noteSubagent(before, event))), [thread]);
+  useEffect(
+    () =>
+      thread.onEvent((event) => {
+        if (event.type.startsWith("SUBAGENT_")) setKnown((before) => noteSubagent(before, event));
+      }),
+    [thread],
+  );
   useEffect(() => {
     const isStrange = (id: string | undefined): boolean => id !== undefined && !known.has(id);
     const wanted = thread.messages.flatMap(({ id, subagentRunId }) => (isStrange(subagentRunId) ? [runs[id]] : []));
