@@ -24,20 +24,17 @@ const HEAD_PX = 30;
 /** So near to its end a list counts as being there. */
 const NEAR_PX = 24;
 
-/** The rows. */
-export function TimelineList({
-  timeline,
-  runs,
-  zoom,
-  onOpen,
-  onClose,
-}: {
+/** What the rows are drawn from. */
+export interface TimelineListProps {
   readonly timeline: Timeline;
   readonly runs: ReadonlyMap<string, RunSummary>;
   readonly zoom: "run" | "thread";
   readonly onOpen: () => void;
   readonly onClose: () => void;
-}): ReactElement {
+}
+
+/** The rows. */
+export function TimelineList({ timeline, runs, zoom, onOpen, onClose }: TimelineListProps): ReactElement {
   const { rows, index, selected, grouping, filter, isOpen, toggle, select } = timeline;
   const scroller = useRef<HTMLDivElement>(null);
   const [rowPx] = useState(() => (matchMedia("(pointer: coarse)").matches ? TOUCH_ROW_PX : ROW_PX));
@@ -72,19 +69,7 @@ export function TimelineList({
         onKeyDown={onKeyDown}
         onScroll={onScroll}
       >
-        <div className="timeline-head" role="row" aria-rowindex={1}>
-          <span role="columnheader">Event</span>
-          <span role="columnheader" className="timeline-at">
-            At
-          </span>
-          <span role="columnheader" className="timeline-duration">
-            Took
-          </span>
-          <span role="columnheader" className="timeline-lane">
-            <span className="visually-hidden">Waterfall</span>
-            <AxisTicks axis={axisFor(first)} />
-          </span>
-        </div>
+        <Head axis={axisFor(first)} />
         <div role="rowgroup" className="timeline-rows" style={{ height: rows.length * rowPx }}>
           {shown.map(({ index: position }) => {
             const row = rows[position];
@@ -119,6 +104,24 @@ export function TimelineList({
           Newest{missed > 0 && ` (${formatCount(missed)} new)`}
         </Button>
       )}
+    </div>
+  );
+}
+
+function Head({ axis }: { readonly axis: Axis }): ReactElement {
+  return (
+    <div className="timeline-head" role="row" aria-rowindex={1}>
+      <span role="columnheader">Event</span>
+      <span role="columnheader" className="timeline-at">
+        At
+      </span>
+      <span role="columnheader" className="timeline-duration">
+        Took
+      </span>
+      <span role="columnheader" className="timeline-lane">
+        <span className="visually-hidden">Waterfall</span>
+        <AxisTicks axis={axis} />
+      </span>
     </div>
   );
 }
