@@ -21,6 +21,8 @@ import "./timeline-list.css";
 const ROW_PX = 28;
 const TOUCH_ROW_PX = 40;
 const HEAD_PX = 30;
+/** So many rows are kept at least to be drawn anew. */
+const MIN_POOL = 64;
 /** So near to its end a list counts as being there. */
 const NEAR_PX = 24;
 
@@ -54,6 +56,8 @@ export function TimelineList({ timeline, runs, zoom, onOpen, onClose }: Timeline
   const first = rows[Math.min(rows.length - 1, Math.ceil((virtual.scrollOffset ?? 0) / rowPx))];
   const whole = axisOf(index.startMs, index.endMs);
   const axisFor = (row: Row | undefined): Axis => (zoom === "thread" ? whole : axisOfRun(timeline, row));
+  // A row that leaves at one end is drawn anew at the other: cheaper than another one.
+  const pool = 2 ** Math.ceil(Math.log2(Math.max(MIN_POOL, shown.length)));
   const isActiveDrawn = shown.some((item) => rows[item.index] === selected);
   return (
     <div className="timeline-list">
@@ -78,7 +82,7 @@ export function TimelineList({ timeline, runs, zoom, onOpen, onClose }: Timeline
             const group = typeof row === "number" ? undefined : row;
             return (
               <TimelineRow
-                key={rowId(row)}
+                key={position % pool}
                 row={row}
                 index={index}
                 stamp={group?.count ?? 0}
@@ -136,7 +140,7 @@ type Scroller = React.RefObject<HTMLDivElement | null>;
 /** Stays at the newest row, until the reader scrolls away. */
 function useTail({ count, rows, reveal }: Timeline, scroller: Scroller) {
   const [isFollowing, setFollowing] = useState(reveal.times === 0);
-  const seen = useRef(0);
+  const seen = useRef(isFollowing ? 0 : count);
   const toEnd = useCallback(() => scroller.current?.scrollTo({ top: scroller.current.scrollHeight }), [scroller]);
   useLayoutEffect(() => {
     // What was opened or closed by the reader is no reason to leave the place.
