@@ -145,7 +145,9 @@ test("the test of a run, a message, an event and a part that is out of order pas
   for (const code of codes) execute(code);
   expect(ran).toBe(codes.length);
   expect(codes.at(-1)).toContain("toThrow");
-  expect(() => execute(codes[0]?.replace('"delta":"Let me see."', '"delta":"Let me go."') ?? "")).toThrow();
+  expect(() => execute(codes[0]?.replace('"delta":"Let me see."', '"delta":"Let me go."') ?? "")).toThrow(
+    "to deeply equal",
+  );
 });
 
 test("what there is to choose depends on the row", () => {

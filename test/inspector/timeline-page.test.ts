@@ -85,7 +85,9 @@ test.each([
 ])("a link with %s leads there in a long log", async (jump, title) => {
   const page = await visit(server.url, { at: `#/timeline/long?${jump}` });
   await details(page).getByRole("heading", { name: title }).waitFor();
-  await rows(page).and(page.locator("[aria-selected=true]")).waitFor();
+  const selected = rows(page).and(page.locator("[aria-selected=true]"));
+  await selected.waitFor();
+  expect(await selected.getAttribute("id")).toBe(await grid(page).getAttribute("aria-activedescendant"));
 });
 
 test("repairs and errors stand at their place with their rule, are counted, and can be shown alone", async () => {
@@ -130,8 +132,8 @@ test("the keyboard alone selects, opens, closes, looks at details and copies", a
   await dialog.getByLabel("This run").check();
   // The clipboard is the one of the page in front, whichever test that is of.
   await page.evaluate(() => {
-    const writeText = async (text: string): Promise<void> => void Reflect.set(window, "copied", text);
-    Object.defineProperty(navigator, "clipboard", { value: { writeText } });
+    const value = { writeText: async (text: string) => void Reflect.set(window, "copied", text) };
+    Object.defineProperty(navigator, "clipboard", { value });
   });
   await dialog.getByRole("button", { name: "Copy fixture" }).press("Enter");
   await page.getByText("Fixture copied.").waitFor();
@@ -184,4 +186,5 @@ test("a thread that nothing was said in is empty until something is", async () =
   await page.getByRole("heading", { name: "Nothing has happened here yet" }).waitFor();
   await say("load", "nobody-yet", "r1", "go", { tokens: 3 });
   await rows(page).filter({ hasText: "RUN_FINISHED" }).waitFor();
+  expect(await grid(page).getAttribute("aria-rowcount")).toBe("5");
 });

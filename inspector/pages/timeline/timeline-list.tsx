@@ -21,23 +21,22 @@ import "./timeline-list.css";
 const ROW_PX = 28;
 const TOUCH_ROW_PX = 40;
 const HEAD_PX = 30;
+/** So many rows are kept at least to be drawn anew. */
+const MIN_POOL = 64;
 /** So near to its end a list counts as being there. */
 const NEAR_PX = 24;
 
-/** The rows. */
-export function TimelineList({
-  timeline,
-  runs,
-  zoom,
-  onOpen,
-  onClose,
-}: {
+/** What the rows are drawn from. */
+export interface TimelineListProps {
   readonly timeline: Timeline;
   readonly runs: ReadonlyMap<string, RunSummary>;
   readonly zoom: "run" | "thread";
   readonly onOpen: () => void;
   readonly onClose: () => void;
-}): ReactElement {
+}
+
+/** The rows. */
+export function TimelineList({ timeline, runs, zoom, onOpen, onClose }: TimelineListProps): ReactElement {
   const { rows, index, selected, grouping, filter, isOpen, toggle, select } = timeline;
   const scroller = useRef<HTMLDivElement>(null);
   const [rowPx] = useState(() => (matchMedia("(pointer: coarse)").matches ? TOUCH_ROW_PX : ROW_PX));
@@ -57,6 +56,8 @@ export function TimelineList({
   const first = rows[Math.min(rows.length - 1, Math.ceil((virtual.scrollOffset ?? 0) / rowPx))];
   const whole = axisOf(index.startMs, index.endMs);
   const axisFor = (row: Row | undefined): Axis => (zoom === "thread" ? whole : axisOfRun(timeline, row));
+  // A row that leaves at one end is drawn anew at the other: cheaper than another one.
+  const pool = 2 ** Math.ceil(Math.log2(Math.max(MIN_POOL, shown.length)));
   const isActiveDrawn = shown.some((item) => rows[item.index] === selected);
   return (
     <div className="timeline-list">
@@ -72,19 +73,7 @@ export function TimelineList({
         onKeyDown={onKeyDown}
         onScroll={onScroll}
       >
-        <div className="timeline-head" role="row" aria-rowindex={1}>
-          <span role="columnheader">Event</span>
-          <span role="columnheader" className="timeline-at">
-            At
-          </span>
-          <span role="columnheader" className="timeline-duration">
-            Took
-          </span>
-          <span role="columnheader" className="timeline-lane">
-            <span className="visually-hidden">Waterfall</span>
-            <AxisTicks axis={axisFor(first)} />
-          </span>
-        </div>
+        <Head axis={axisFor(first)} />
         <div role="rowgroup" className="timeline-rows" style={{ height: rows.length * rowPx }}>
           {shown.map(({ index: position }) => {
             const row = rows[position];
@@ -93,7 +82,7 @@ export function TimelineList({
             const group = typeof row === "number" ? undefined : row;
             return (
               <TimelineRow
-                key={rowId(row)}
+                key={position % pool}
                 row={row}
                 index={index}
                 stamp={group?.count ?? 0}
@@ -123,6 +112,24 @@ export function TimelineList({
   );
 }
 
+function Head({ axis }: { readonly axis: Axis }): ReactElement {
+  return (
+    <div className="timeline-head" role="row" aria-rowindex={1}>
+      <span role="columnheader">Event</span>
+      <span role="columnheader" className="timeline-at">
+        At
+      </span>
+      <span role="columnheader" className="timeline-duration">
+        Took
+      </span>
+      <span role="columnheader" className="timeline-lane">
+        <span className="visually-hidden">Waterfall</span>
+        <AxisTicks axis={axis} />
+      </span>
+    </div>
+  );
+}
+
 function axisOfRun({ index }: Timeline, row: Row | undefined): Axis {
   const run = typeof row === "number" ? index.owners[row]?.run : row?.run;
   return axisOf(run?.startMs, run?.endMs);
@@ -133,7 +140,7 @@ type Scroller = React.RefObject<HTMLDivElement | null>;
 /** Stays at the newest row, until the reader scrolls away. */
 function useTail({ count, rows, reveal }: Timeline, scroller: Scroller) {
   const [isFollowing, setFollowing] = useState(reveal.times === 0);
-  const seen = useRef(0);
+  const seen = useRef(isFollowing ? 0 : count);
   const toEnd = useCallback(() => scroller.current?.scrollTo({ top: scroller.current.scrollHeight }), [scroller]);
   useLayoutEffect(() => {
     // What was opened or closed by the reader is no reason to leave the place.

@@ -53,7 +53,6 @@ export function TimelineToolbar({
         </Choice>
         <RunChoice timeline={timeline} runs={runs} />
         <SubagentChoice timeline={timeline} />
-        {timeline.grouping === "nested" && <OpenAll timeline={timeline} />}
       </div>
       <Chips timeline={timeline} />
     </div>
@@ -166,7 +165,8 @@ function OpenAll({ timeline: { toggleAll } }: { readonly timeline: Timeline }): 
   );
 }
 
-function Chips({ timeline: { index } }: { readonly timeline: Timeline }): ReactElement {
+function Chips({ timeline }: { readonly timeline: Timeline }): ReactElement {
+  const { index } = timeline;
   const { kinds, problems } = useFilterSpec();
   const [, setKinds] = useQueryValue("kinds");
   const [, setProblems] = useQueryValue("problems");
@@ -204,6 +204,7 @@ function Chips({ timeline: { index } }: { readonly timeline: Timeline }): ReactE
           <em>{formatCount(wrong)}</em>
         </button>
       )}
+      {timeline.grouping === "nested" && <OpenAll timeline={timeline} />}
     </div>
   );
 }

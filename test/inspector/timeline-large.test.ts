@@ -1,0 +1,41 @@
+/** 100,000 events on the page Timeline: all of them are read, reached, searched and opened, and only those in sight are drawn. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Served } from "../../src/server/fastify/index.ts";
+import { memoryStore } from "../../src/store/index.ts";
+import { inspecting, serving } from "./inspected.ts";
+import { LARGE_THREAD, importLargeThread } from "./large-thread.ts";
+
+const { visit } = inspecting();
+let server: Served;
+let count: number;
+beforeAll(async () => {
+  const store = memoryStore();
+  count = (await importLargeThread(store)).events;
+  server = await serving({ agents: [], store });
+});
+afterAll(() => server.close());
+
+test("are loaded with progress, scrolled from end to end, and searched", async () => {
+  const page = await visit(server.url, { at: `#/timeline/${LARGE_THREAD}?group=flat` });
+  await page.getByText(/^Reading events: [\d,]+ of 100,\d+…$/).waitFor();
+  const grid = page.getByRole("treegrid", { name: "Events" });
+  await grid.waitFor({ timeout: 60_000 });
+  expect(Number(await grid.getAttribute("aria-rowcount"))).toBe(count + 1);
+  await grid.press("Home");
+  await page.locator('[aria-rowindex="2"]').filter({ hasText: "RUN_STARTED" }).waitFor();
+  for (const part of [0.25, 0.5, 0.75]) {
+    await grid.evaluate((list, to) => list.scrollTo({ top: list.scrollHeight * to }), part);
+    const near = Math.round(count * part) + 10;
+    await page.locator(`[aria-rowindex="${near}"]`).waitFor();
+    expect(await grid.getByRole("row").count()).toBeLessThan(100);
+  }
+  await grid.press("End");
+  await page
+    .locator(`[aria-rowindex="${count + 1}"]`)
+    .filter({ hasText: /RUN_(FINISHED|ERROR)/ })
+    .waitFor();
+  await page.getByLabel("Search events").fill("call-77-search");
+  await page.getByText(/^1\d matches$/).waitFor();
+  await page.getByLabel("Search events").press("Enter");
+  await page.getByText(/^1 of 1\d matches$/).waitFor();
+});
