@@ -114,6 +114,8 @@ async function longestFrame(list: Element): Promise<number> {
     ...Array<number>(120).fill(-end / 120),
   ];
   list.scrollTop = 0;
+  // From when all of it is shown and the page has nothing left to do.
+  await new Promise((resolve) => requestIdleCallback(resolve));
   for (let frame = 0; frame < 10; frame++) await nextFrame();
   let before = await nextFrame();
   let longest = 0;
