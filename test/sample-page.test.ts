@@ -1,15 +1,13 @@
 /** The page of the sample in a real browser: what it shows of each endpoint, and what it does when the server goes away. */
-import { mkdtemp, readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Locator, Page, WebSocketRoute } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { openBrowser } from "./browser.ts";
+import { findings } from "./axe-findings.ts";
 import { settingsFile, startSample } from "./sample-process.ts";
 import type { ServerProcess } from "./server-process.ts";
-
-const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
 // A browser that draws in software, on cores that others use too, takes its time.
 vi.setConfig({ testTimeout: 120_000 });
@@ -291,18 +289,6 @@ describe("how it looks", () => {
     },
   );
 });
-
-/** What axe finds that matters: by rule, with the elements. */
-async function findings(page: Page): Promise<readonly string[]> {
-  // The page's policy keeps strange scripts out: this one comes in by the debugger.
-  await page.evaluate(await readFile(AXE, "utf8"));
-  return page.evaluate(async () => {
-    const { violations }: { violations: { id: string; impact: string; nodes: { target: string[] }[] }[] } =
-      await Reflect.get(window, "axe").run();
-    const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
-    return serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).join(", ")}`);
-  });
-}
 
 /** What stands between the page and the server. */
 interface Relay {

@@ -1,5 +1,8 @@
 /** What the server tells the inspector beyond threads: who asks, how it is, and how an agent elsewhere behaves. */
 
+/** How the server is (`GET /status`), and what came of trying an agent elsewhere (`POST /checks`). */
+export type { AgentCheck as Check, ServerStatus as Status } from "heddle/server";
+
 /** Who asks, and what they may (`GET /me`). */
 export interface Me {
   readonly tenant: string;
@@ -10,85 +13,6 @@ export interface Me {
   readonly mayOperate: boolean;
   readonly mayCheck: boolean;
   readonly authenticated: boolean;
-}
-
-/** How the server is (`GET /status`). */
-export interface Status {
-  readonly version: string;
-  readonly startedAt: string;
-  readonly now: string;
-  readonly ready: boolean;
-  readonly store: {
-    readonly status: string;
-    readonly kind: string;
-    readonly threads: number;
-    readonly runs: number;
-    readonly events: number;
-    readonly rawBytes: number;
-    readonly compactedBytes: number;
-    readonly snapshotBytes: number;
-    readonly totalBytes: number;
-  };
-  readonly runs: {
-    readonly running: number;
-    readonly queued: number;
-    readonly list: readonly {
-      readonly threadId: string;
-      readonly runId: string;
-      readonly agent: string;
-      readonly startedAt: string;
-      readonly events: number;
-    }[];
-  };
-  readonly viewers: number;
-  readonly slowestLagEvents: number;
-  readonly sockets: number;
-  readonly reconnects: number;
-  readonly commits: {
-    readonly count: number;
-    readonly p50Ms: number;
-    readonly p95Ms: number;
-    readonly p99Ms: number;
-    readonly recent: readonly { readonly at: string; readonly ms: number }[];
-  };
-  readonly totals: {
-    readonly started: number;
-    readonly ended: Readonly<Record<string, number>>;
-    readonly events: number;
-  };
-  readonly repairs: readonly { readonly rule: string; readonly count: number }[];
-  readonly rejections: readonly { readonly code: string; readonly count: number }[];
-  readonly errors: readonly {
-    readonly at: string;
-    readonly code: string;
-    readonly message: string;
-    readonly threadId?: string;
-    readonly runId?: string;
-    readonly agent?: string;
-  }[];
-}
-
-/** What came of trying an agent elsewhere (`POST /checks`). */
-export interface Check {
-  readonly ok: boolean;
-  readonly reached: boolean;
-  readonly sentence: string;
-  readonly url: string;
-  readonly status?: number;
-  readonly contentType?: string;
-  readonly firstEventMs?: number;
-  readonly totalMs: number;
-  readonly events: number;
-  readonly types: Readonly<Record<string, number>>;
-  readonly outcome?: string;
-  readonly text: string;
-  readonly findings: readonly {
-    readonly kind: "repair" | "warning" | "error";
-    readonly rule?: string;
-    readonly message: string;
-    readonly at?: number;
-  }[];
-  readonly sample: readonly unknown[];
 }
 
 /** What `META` events of these types say that Heddle itself wrote into the log. */

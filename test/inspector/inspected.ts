@@ -4,8 +4,6 @@
  *
  * The page is the one in dist/inspector: build it before (`node scripts/build-inspector.ts`).
  */
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished, vi } from "vitest";
 import { serve } from "../../src/server/fastify/index.ts";
@@ -14,7 +12,7 @@ import { memoryStore } from "../../src/store/index.ts";
 import { openBrowser } from "../browser.ts";
 import { complaintsOf } from "../pages.ts";
 
-const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+export { findings } from "../axe-findings.ts";
 
 /** Widths that pages are tried at. */
 export const WIDTHS = { desktop: 1280, phone: 390 } as const;
@@ -65,18 +63,6 @@ async function open(browser: Browser, url: string, options: VisitOptions = {}): 
 /** Starts a server in the process for a test or, called outside of one, for the file. */
 export async function serving(options: Partial<ServeOptions> & Pick<ServeOptions, "agents">): Promise<Served> {
   return serve({ store: memoryStore(), port: 0, host: "localhost", logLevel: "silent", ...options });
-}
-
-/** What axe finds that matters: by rule, with the elements. */
-export async function findings(page: Page): Promise<readonly string[]> {
-  // The page's policy keeps strange scripts out: this one comes in by the debugger.
-  await page.evaluate(await readFile(AXE, "utf8"));
-  return page.evaluate(async () => {
-    const { violations }: { violations: { id: string; impact: string; nodes: { target: string[] }[] }[] } =
-      await Reflect.get(window, "axe").run();
-    const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
-    return serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).join(", ")}`);
-  });
 }
 
 /** Whether anything of the page stands beyond its right edge. */
