@@ -4,6 +4,7 @@ import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { applyTheme } from "./theme.ts";
 import "./styles/tokens.css";
+import "./styles/kinds.css";
 import "./styles/base.css";
 
 applyTheme();
