@@ -5,6 +5,7 @@
  * page is taken light and dark, wide and narrow; what is empty, on its way or broken once each.
  */
 import type { Browser, Page } from "playwright-core";
+import { connect } from "heddle/client";
 import { serve } from "heddle/server/fastify";
 import { memoryStore } from "heddle/store";
 import { openBrowser } from "../test/browser.ts";
@@ -23,6 +24,8 @@ interface Servers {
   readonly empty: string;
   /** One that wants a token. */
   readonly guarded: string;
+  /** An agent of elsewhere. */
+  readonly foreign: string;
 }
 
 interface Shot {
@@ -41,6 +44,8 @@ async function open(page: Page, url: string, at: string): Promise<void> {
   await page.locator("main h1, main h2").first().waitFor();
   await settle(page);
 }
+
+let visits = 0;
 
 const settle = (page: Page): Promise<void> => page.waitForTimeout(900);
 
@@ -71,8 +76,30 @@ const SHOTS: readonly Shot[] = [
   { name: "branches", act: (page, { full }) => open(page, full, `#/branches/${SHOWN.branches}`) },
   { name: "threads", act: (page, { full }) => open(page, full, "#/threads") },
   { name: "threads-empty", act: (page, { empty }) => open(page, empty, "#/threads"), only: ONCE },
-  { name: "health", act: (page, { full }) => open(page, full, "#/health") },
+  {
+    name: "health",
+    async act(page, { full }) {
+      // Each way that the picture is taken has runs of its own, which end by themselves.
+      const client = connect(full);
+      for (const what of ["nightly-import", "weekly-report"]) {
+        client.thread(`${what}-${++visits}`).run("load", { forwardedProps: { tokens: 700, intervalMs: 20 } });
+      }
+      await open(page, full, "#/health");
+      // Lines need a while until there is something to draw.
+      await page.waitForTimeout(9000);
+    },
+  },
   { name: "connect", act: (page, { full }) => open(page, full, "#/connect") },
+  {
+    name: "connect-check",
+    async act(page, { full, foreign }) {
+      await open(page, full, `#/connect?tab=test&url=${encodeURIComponent(foreign)}`);
+      await page.getByRole("button", { name: /test/i }).last().click();
+      await page.getByText("patch-unappliable").first().waitFor();
+      await settle(page);
+    },
+    only: ONCE,
+  },
   { name: "sign-in", act: (page, { guarded }) => open(page, guarded, "") },
   {
     name: "unreachable",
@@ -110,7 +137,13 @@ const browser = await openBrowser();
 for (const shot of SHOTS) {
   if (chosen.length > 0 && !chosen.includes(shot.name)) continue;
   for (const [size, scheme] of shot.only ?? everyWay()) {
-    await take(browser, shot, { full: full.url, empty: empty.url, guarded: guarded.url }, size, scheme);
+    await take(
+      browser,
+      shot,
+      { full: full.url, empty: empty.url, guarded: guarded.url, foreign: showcase.url },
+      size,
+      scheme,
+    );
   }
 }
 await browser.close();

@@ -34,6 +34,9 @@ export function useConnection(): Connection {
 
 const TOKEN_KEY = "heddle-token";
 
+/** How long to wait before a server that could not be reached is asked again. */
+const RETRY_MS = 2000;
+
 type Answer = { readonly of: Server; readonly me?: Me; readonly error?: HeddleError };
 
 /** Connects whatever is below. */
@@ -58,7 +61,14 @@ export function ConnectionRoot({ children }: { readonly children: ReactNode }): 
     );
     return () => gone.abort();
   }, [server]);
-  const known = answer?.of === server ? answer : undefined;
+  const isUnreachable = answer?.error !== undefined && answer.error.code !== "unauthenticated";
+  useEffect(() => {
+    if (!isUnreachable) return undefined;
+    const timer = setTimeout(() => setAttempt((count) => count + 1), RETRY_MS);
+    return () => clearTimeout(timer);
+  }, [answer, isUnreachable]);
+  // While it is tried again, what went wrong before stays to be read.
+  const known = answer?.of === server || isUnreachable ? answer : undefined;
   if (known === undefined) {
     return (
       <main className="alone">
