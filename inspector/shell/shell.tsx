@@ -9,7 +9,7 @@ import { useConnection } from "../server/connection.tsx";
 import { useRecentThreads } from "../threads/recent-threads.tsx";
 import { THEMES, setTheme, useTheme } from "../theme.ts";
 import type { Theme } from "../theme.ts";
-import { IconButton } from "../ui/button.tsx";
+import { Button, IconButton } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { newThreadId } from "./current-thread.ts";
 import "./shell.css";
@@ -38,9 +38,25 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactElem
         <Foot />
       </aside>
       <main id="main" className="main" tabIndex={-1}>
+        <ExpiredNotice />
         {children}
       </main>
     </div>
+  );
+}
+
+/** A token that was good when the page was opened, and is not any more. */
+function ExpiredNotice(): ReactElement | null {
+  const { signOut } = useConnection();
+  const { error } = useRecentThreads();
+  if (Object(error).code !== "unauthenticated") return null;
+  return (
+    <p className="expired" role="alert">
+      <Icon name="key" size={16} /> The server does not accept your token any more: it may have expired.
+      <Button small onClick={signOut}>
+        Sign in again
+      </Button>
+    </p>
   );
 }
 

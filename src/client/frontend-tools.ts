@@ -99,15 +99,18 @@ export class FrontendTools {
       }
       if (closing.aborted) return;
     }
-    const renewal = setInterval(() => void claim(LEASE_MS).catch(() => undefined), LEASE_MS / 3);
+    // A call that was answered elsewhere is nobody's to keep.
+    const renew = (): unknown => claim(LEASE_MS).catch(({ code }) => PASSING.has(code) || stop());
+    const renewal = setInterval(renew, LEASE_MS / 3);
     const stop = (): void => clearInterval(renewal);
     closing.addEventListener("abort", stop);
     try {
       const results = await Promise.all(calls.map((call) => this.#execute(thread, call)));
-      const run = await thread.answer({ results });
-      await run.finished.catch(() => undefined);
+      await (
+        await thread.answer({ results })
+      ).finished;
     } catch {
-      // Not posted: the claim ends, and the calls wait as before.
+      // Not posted, or refused: the claim ends, and calls that are not answered wait as before.
     } finally {
       stop();
       closing.removeEventListener("abort", stop);

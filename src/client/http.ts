@@ -72,7 +72,7 @@ export class Http {
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
       },
       ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
-      ...(signal !== undefined && { signal }),
+      signal: signal ?? null,
     };
     let response: Response;
     try {

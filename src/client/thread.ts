@@ -278,7 +278,7 @@ export class Thread {
   }
 
   #request<T>(path: string, method: "GET" | "POST" | "PATCH", body?: object): Promise<T> {
-    return this.#parts.http.json(this.#path + path, { method, ...(body !== undefined && { body }) });
+    return this.#parts.http.json(this.#path + path, { method, body });
   }
 
   #start(agent: string, asked: NewInput, options: RunOptions, leavesBranch: boolean): Run {

@@ -1,8 +1,9 @@
 /** Who looks: a server that wants a token, another tenant's, somebody who may only watch, and a token that runs out. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { Page } from "playwright-core";
 import { connect } from "../../src/client/index.ts";
 import type { Served } from "../../src/server/fastify/index.ts";
+import { JWT, tokenFor } from "../tokens.ts";
 import { findings, inspecting, serving } from "./inspected.ts";
 import { SHOWN, fillShowcase, showcaseAgents } from "./showcase.ts";
 
@@ -90,4 +91,21 @@ test("who may only watch sees everything and is offered nothing that writes", as
     .getByText(/operator/)
     .first()
     .waitFor();
+});
+
+test("a token that runs out in the middle: the page says so, and goes on after signing in again, with what was written", async () => {
+  const guarded = await serving({ agents: showcase.agents, auth: { jwt: { ...JWT } } });
+  onTestFinished(() => guarded.close());
+  const page = await visit(guarded.url, { at: "#/talk/mine?agent=chat" });
+  await signIn(page, await tokenFor({ user: "ada", roles: ["owner"], forSeconds: 10 }));
+  const field = page.getByLabel("Message", { exact: true });
+  await field.fill("Written before");
+  await page.getByRole("alert").getByText("The server does not accept your token any more").waitFor();
+  expect(await findings(page)).toEqual([]);
+  await page.getByRole("button", { name: "Sign in again" }).click();
+  await signIn(page, await tokenFor({ user: "ada", roles: ["owner"] }));
+  await field.waitFor();
+  expect(await field.inputValue()).toBe("Written before");
+  await page.locator("button:enabled", { hasText: /^Send$/ }).click();
+  await page.getByRole("heading", { name: "Written before" }).waitFor();
 });

@@ -190,6 +190,26 @@ test("what fails is said: a run, an agent that is not there, one that is gone", 
   await page.getByRole("alert").getByText("The run failed").waitFor();
 });
 
+test("what is written stays when another page is looked at; a thread that is deleted meanwhile says so, and takes no more", async () => {
+  const page = await talkTo("chat");
+  const id = `t${count}`;
+  await say(page, "First words");
+  await page.getByRole("heading", { name: "First words" }).waitFor();
+  await field(page).fill("Not sent yet");
+  await page.getByRole("link", { name: "Timeline", exact: true }).click();
+  await page.getByText("RUN_STARTED").first().waitFor();
+  await page.getByRole("link", { name: "Talk", exact: true }).click();
+  await field(page).waitFor();
+  expect(await field(page).inputValue()).toBe("Not sent yet");
+  await connect(server.url).threads.delete(id);
+  await page.getByText("This conversation was deleted. What you see is what was here before.").waitFor();
+  await page.getByRole("note").getByText("nothing more can be said in it").waitFor();
+  expect(await field(page).count()).toBe(0);
+  await page.getByRole("link", { name: "Start another" }).click();
+  await field(page).waitFor();
+  expect(await field(page).inputValue()).toBe("");
+});
+
 test("a long conversation shows its end first, and more when asked", async () => {
   const messages = Array.from({ length: 2000 }, (_, index) => ({
     id: `m${index}`,

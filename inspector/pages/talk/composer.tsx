@@ -2,7 +2,7 @@
  * Where one writes. Enter sends, Shift+Enter begins a line; files come by button, paste and drop. What was refused comes back,
  * unless something else was written meanwhile.
  */
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { ChangeEvent, ClipboardEvent, DragEvent, FormEvent, KeyboardEvent, ReactElement, ReactNode } from "react";
 import { useThread } from "heddle/react";
 import { Button, IconButton } from "../../ui/button.tsx";
@@ -10,15 +10,17 @@ import { Icon } from "../../ui/icon.tsx";
 import { say, sayFailure } from "../../ui/toast.tsx";
 import { attachmentOf, contentOf, refusalOf } from "./attachments.ts";
 import type { Attachment } from "./attachments.ts";
+import { draftIn, keepDraft } from "./drafts.ts";
 import { useTalk } from "./talk-context.ts";
 import "./composer.css";
 
 /** Where one writes; children stand in the bar below. */
 export function Composer({ children }: { readonly children: ReactNode }): ReactElement {
-  const { agent, readOnly } = useTalk();
+  const { threadId, agent, readOnly } = useTalk();
   const { run, stop, status, interrupts, pendingToolCalls } = useThread();
-  const [text, setText] = useState("");
-  const { attachments, add, remove, clear, restore } = useAttachments();
+  const [text, setText] = useState(() => draftIn(threadId).text);
+  const { attachments, add, remove, clear, restore } = useAttachments(threadId);
+  useEffect(() => keepDraft(threadId, { text, attachments }), [threadId, text, attachments]);
   const isRunning = status === "running";
   const waits = interrupts.length > 0 || pendingToolCalls.length > 0;
   const hasContent = text.trim() !== "" || attachments.length > 0;
@@ -103,8 +105,8 @@ interface Attachments {
   readonly restore: (attachments: readonly Attachment[]) => void;
 }
 
-function useAttachments(): Attachments {
-  const [attachments, setAttachments] = useState<readonly Attachment[]>([]);
+function useAttachments(threadId: string): Attachments {
+  const [attachments, setAttachments] = useState(() => draftIn(threadId).attachments);
   const add = (files: Iterable<File>): void => {
     for (const file of files) {
       const refusal = refusalOf(file);

@@ -1,14 +1,23 @@
 /** What is not as it should be: a run that failed, something that was refused, a lost connection, an agent that is gone. */
 import type { ReactElement } from "react";
 import { useThread } from "heddle/react";
-import { Button } from "../../ui/button.tsx";
+import { linkTo } from "../../route.ts";
+import { newThreadId } from "../../shell/current-thread.ts";
+import { Button, LinkButton } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { useTalk } from "./talk-context.ts";
 import "./notices.css";
 
+/** Whether the thread was deleted while it was looked at. */
+export function useIsGone(threadId?: string): boolean {
+  const { connection, thread } = useThread(threadId);
+  return connection === "ended" && Object(thread.error).code === "thread-unknown";
+}
+
 /** A line across the page while the connection is lost. */
 export function ConnectionNotice(): ReactElement | null {
-  const { connection, error, thread } = useThread();
+  const { connection, thread } = useThread();
+  const isGone = useIsGone();
   if (connection === "reconnecting") {
     return (
       <p className="talk-banner" role="status">
@@ -19,7 +28,19 @@ export function ConnectionNotice(): ReactElement | null {
       </p>
     );
   }
-  if (connection !== "ended" || error === undefined) return null;
+  if (isGone) {
+    return (
+      <p className="talk-banner" role="alert" data-failure="">
+        <Icon name="trash" size={16} /> This conversation was deleted. What you see is what was here before.
+        <LinkButton small href={linkTo("talk", newThreadId())}>
+          Start another
+        </LinkButton>
+      </p>
+    );
+  }
+  const { error } = thread;
+  // A token that holds no more is told of above every page.
+  if (connection !== "ended" || error === undefined || Object(error).code === "unauthenticated") return null;
   return (
     <p className="talk-banner" role="alert" data-failure="">
       <Icon name="warning" size={16} /> This conversation is followed no more: {error.message}

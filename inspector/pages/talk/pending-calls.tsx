@@ -21,7 +21,9 @@ export function PendingCalls(): ReactElement | null {
     const answers = new Map([...given, [answer.toolCallId, answer]]);
     setGiven(answers);
     const all = calls.flatMap(({ toolCallId }) => answers.get(toolCallId) ?? []);
-    if (all.length === calls.length && !settleByHand(all)) void result(all);
+    if (all.length < calls.length || settleByHand(all)) return;
+    // Calls that still wait then were refused, and can be answered once more.
+    void result(all).then(() => setGiven(new Map()));
   };
   const count = calls.filter(({ toolCallId }) => given.has(toolCallId)).length;
   return (

@@ -17,7 +17,7 @@ import { Loading } from "../../ui/loading.tsx";
 import { titleOf } from "./agent-info.ts";
 import { Composer } from "./composer.tsx";
 import { Conversation } from "./conversation.tsx";
-import { ConnectionNotice, MissingAgentNotice, RunNotice, RunProgress } from "./notices.tsx";
+import { ConnectionNotice, MissingAgentNotice, RunNotice, RunProgress, useIsGone } from "./notices.tsx";
 import { useOfferedTools } from "./offered-tools.ts";
 import { PendingCalls } from "./pending-calls.tsx";
 import { Questions } from "./question-card.tsx";
@@ -35,6 +35,7 @@ import { Welcome } from "./welcome.tsx";
 import "./talk-page.css";
 
 const READ_ONLY = "You may read this conversation, but not write in it.";
+const GONE = "This conversation was deleted: nothing more can be said in it.";
 
 /** The page. */
 export function TalkPage({ threadId }: ThreadPageProps): ReactElement {
@@ -47,7 +48,8 @@ export function TalkPage({ threadId }: ThreadPageProps): ReactElement {
   const choice = chooseAgent(agents ?? [], asked, facts.lastAgent);
   const agent = agents === undefined || !facts.isKnown ? undefined : choice.agent;
   const [editing, edit] = useState<string>();
-  const readOnly = !me.mayStart || facts.role === "observer" ? READ_ONLY : undefined;
+  const isGone = useIsGone(threadId);
+  const readOnly = isGone ? GONE : !me.mayStart || facts.role === "observer" ? READ_ONLY : undefined;
   const name = agent?.name;
   const talk = useMemo(
     () => ({ threadId, agent: name, readOnly, facts, editing, edit }),

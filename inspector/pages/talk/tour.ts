@@ -84,14 +84,14 @@ const CLOSING: readonly TourStep[] = [
   {
     id: "timeline",
     title: "See every event",
-    see: "All that happened in this conversation, one event after the other, with the time each took.",
+    see: "All that happened in this conversation, one event after the other, with the time each took. “Talk” brings you back here.",
     why: "This is what your own interface receives.",
     action: { kind: "look", page: "timeline" },
   },
   {
     id: "travel",
     title: "Go back in time",
-    see: "Drag the slider: messages and state are rebuilt as they were at that moment.",
+    see: "Drag the slider: messages and state are rebuilt as they were at that moment. “Talk” brings you back here.",
     why: "A bug that happened once can be looked at as often as you like.",
     action: { kind: "look", page: "travel" },
   },
