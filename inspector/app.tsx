@@ -1,9 +1,10 @@
 /** The whole: the connection, what is around every page, and the page that the address names. */
-import { Suspense, lazy } from "react";
+import { Suspense } from "react";
 import type { ComponentType, ReactElement } from "react";
 import { useRoute } from "./route.ts";
 import type { PageName } from "./route.ts";
 import { ConnectionRoot } from "./server/connection.tsx";
+import { loadPage } from "./shell/load-page.ts";
 import { Shell } from "./shell/shell.tsx";
 import { RecentThreadsRoot } from "./threads/recent-threads.tsx";
 import { Loading } from "./ui/loading.tsx";
@@ -18,16 +19,16 @@ export interface ThreadPageProps {
 }
 
 const THREAD_PAGES: { readonly [page in PageName]?: ComponentType<ThreadPageProps> } = {
-  talk: lazy(async () => ({ default: (await import("./pages/talk/talk-page.tsx")).TalkPage })),
-  timeline: lazy(async () => ({ default: (await import("./pages/timeline/timeline-page.tsx")).TimelinePage })),
-  travel: lazy(async () => ({ default: (await import("./pages/travel/travel-page.tsx")).TravelPage })),
-  branches: lazy(async () => ({ default: (await import("./pages/branches/branches-page.tsx")).BranchesPage })),
+  talk: loadPage(async () => (await import("./pages/talk/talk-page.tsx")).TalkPage),
+  timeline: loadPage(async () => (await import("./pages/timeline/timeline-page.tsx")).TimelinePage),
+  travel: loadPage(async () => (await import("./pages/travel/travel-page.tsx")).TravelPage),
+  branches: loadPage(async () => (await import("./pages/branches/branches-page.tsx")).BranchesPage),
 };
 
 const PLAIN_PAGES: { readonly [page in PageName]?: ComponentType } = {
-  threads: lazy(async () => ({ default: (await import("./pages/threads/threads-page.tsx")).ThreadsPage })),
-  health: lazy(async () => ({ default: (await import("./pages/health/health-page.tsx")).HealthPage })),
-  connect: lazy(async () => ({ default: (await import("./pages/connect/connect-page.tsx")).ConnectPage })),
+  threads: loadPage(async () => (await import("./pages/threads/threads-page.tsx")).ThreadsPage),
+  health: loadPage(async () => (await import("./pages/health/health-page.tsx")).HealthPage),
+  connect: loadPage(async () => (await import("./pages/connect/connect-page.tsx")).ConnectPage),
 };
 
 /** The app. */

@@ -148,7 +148,7 @@ export class ThreadLog {
       this.#forget();
       return true;
     }
-    if (failure !== undefined && failure.code !== "server-unreachable" && failure.code !== "server-closing") {
+    if (failure !== undefined && !failure.retryable) {
       this.#says("failed", failure);
       return false;
     }

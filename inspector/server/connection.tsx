@@ -33,8 +33,7 @@ export function useConnection(): Connection {
 }
 
 const TOKEN_KEY = "heddle-token";
-
-/** How long to wait before a server that could not be reached is asked again. */
+/** A server that is away is asked again so often. */
 const RETRY_MS = 2000;
 
 type Answer = { readonly of: Server; readonly me?: Me; readonly error?: HeddleError };
@@ -53,22 +52,22 @@ export function ConnectionRoot({ children }: { readonly children: ReactNode }): 
   }, []);
   useEffect(() => {
     const gone = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
     server.json<Me>("/me", { signal: gone.signal }).then(
       (me) => setAnswer({ of: server, me }),
       (error: unknown) => {
-        if (!gone.signal.aborted && error instanceof HeddleError) setAnswer({ of: server, error });
+        if (gone.signal.aborted || !(error instanceof HeddleError)) return;
+        setAnswer({ of: server, error });
+        if (error.retryable) timer = setTimeout(() => setAttempt((count) => count + 1), RETRY_MS);
       },
     );
-    return () => gone.abort();
+    return () => {
+      gone.abort();
+      clearTimeout(timer);
+    };
   }, [server]);
-  const isUnreachable = answer?.error !== undefined && answer.error.code !== "unauthenticated";
-  useEffect(() => {
-    if (!isUnreachable) return undefined;
-    const timer = setTimeout(() => setAttempt((count) => count + 1), RETRY_MS);
-    return () => clearTimeout(timer);
-  }, [answer, isUnreachable]);
-  // While it is tried again, what went wrong before stays to be read.
-  const known = answer?.of === server || isUnreachable ? answer : undefined;
+  // While a server that is away is asked again, the page keeps saying so.
+  const known = answer?.of === server || (answer?.error?.retryable && answer.of.token === token) ? answer : undefined;
   if (known === undefined) {
     return (
       <main className="alone">

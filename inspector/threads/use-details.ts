@@ -1,4 +1,7 @@
-/** Everything about a thread but what was said in it: its runs as a tree, heads, role; fetched anew when the thread changed. */
+/**
+ * Everything about a thread but what was said in it: its runs as a tree, heads, role; fetched anew when the thread changed.
+ * While the server is away what is known stays, and it is asked again and again.
+ */
 import { useCallback, useEffect, useState } from "react";
 import type { ThreadDetails } from "heddle/client";
 import { HeddleError } from "heddle/protocol";
@@ -15,6 +18,8 @@ export interface Details {
   readonly refresh: () => void;
 }
 
+const RETRY_MS = 1000;
+
 /** A thread in full, in a component. */
 export function useDetails(threadId: string): Details {
   const client = useHeddle();
@@ -25,17 +30,25 @@ export function useDetails(threadId: string): Details {
   const [known, setKnown] = useState<Omit<Details, "refresh"> & { readonly of: string }>();
   useEffect(() => {
     let isWanted = true;
+    let timer: ReturnType<typeof setTimeout> | undefined;
     client
       .thread(threadId)
       .details()
       .then(
         (details) => isWanted && setKnown({ of: threadId, details, error: undefined }),
         (error: unknown) => {
-          if (isWanted && error instanceof HeddleError) setKnown({ of: threadId, details: undefined, error });
+          if (!isWanted || !(error instanceof HeddleError)) return;
+          if (error.retryable) timer = setTimeout(() => setAsked((count) => count + 1), RETRY_MS);
+          setKnown((before) => ({
+            of: threadId,
+            details: error.retryable && before?.of === threadId ? before.details : undefined,
+            error,
+          }));
         },
       );
     return () => {
       isWanted = false;
+      clearTimeout(timer);
     };
   }, [client, threadId, changed, asked]);
   const refresh = useCallback(() => setAsked((count) => count + 1), []);

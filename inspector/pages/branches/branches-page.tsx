@@ -42,7 +42,7 @@ export function BranchesPage({ threadId }: ThreadPageProps): ReactElement {
             Say something
           </LinkButton>
         </EmptyState>
-      ) : error !== undefined ? (
+      ) : error !== undefined && details === undefined ? (
         <ErrorState title="The runs cannot be shown" error={error} onRetry={refresh} />
       ) : details === undefined ? (
         <Loading label="Asking for the runs" />

@@ -56,7 +56,7 @@ export function CompareView({
         </LinkButton>
       </div>
       <Numbers a={lineA.slice(shared)} b={lineB.slice(shared)} facts={facts} />
-      {error !== undefined ? (
+      {error !== undefined && !isHere ? (
         <ErrorState title="The branches cannot be compared" error={error} />
       ) : !isHere ? (
         <Loading label="Asking for both branches" />

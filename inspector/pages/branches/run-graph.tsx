@@ -19,6 +19,8 @@ import "./run-graph.css";
 const ROW = 58;
 const LEFT = 18;
 const MAX_GUTTER = 240;
+/** On a narrow screen the words come first. */
+const MAX_GUTTER_SHARE = 0.22;
 
 /** The graph. */
 export function RunGraph({
@@ -102,7 +104,8 @@ export function RunGraph({
 const rowId = (row: number): string => `branches-row-${row}`;
 
 /** Many lanes stand closer. */
-const laneWidth = (lanes: number): number => Math.min(22, MAX_GUTTER / Math.max(lanes, 1));
+const laneWidth = (lanes: number): number =>
+  Math.min(22, Math.min(MAX_GUTTER, innerWidth * MAX_GUTTER_SHARE) / Math.max(lanes, 1));
 
 function keyTarget(key: string, row: number, { rows }: Graph<RunSummary>): number | undefined {
   const clamp = (to: number): number => Math.min(Math.max(to, 0), rows.length - 1);

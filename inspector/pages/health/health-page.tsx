@@ -108,7 +108,13 @@ function Tiles({ status, samples }: { readonly status: Status; readonly samples:
       <Tile
         name="Running"
         value={formatCount(status.runs.running)}
-        unit={status.runs.queued > 0 ? `${formatCount(status.runs.queued)} waiting` : "runs"}
+        unit={
+          status.runs.queued > 0
+            ? `${formatCount(status.runs.queued)} waiting`
+            : status.runs.running === 1
+              ? "run"
+              : "runs"
+        }
         points={series(({ running }) => running)}
       />
       <Tile

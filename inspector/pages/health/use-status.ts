@@ -20,7 +20,7 @@ export interface StatusView {
 }
 
 const EVERY_MS = 2000;
-const MOST_MS = 30_000;
+const MOST_MS = 8000;
 
 /** How the server is, in a component. */
 export function useStatus(isWanted: boolean): StatusView {

@@ -42,7 +42,6 @@ export function DetailPane({
   if (group === undefined || entry === undefined) return null;
   const run = runs.get(group.runId);
   const isEvent = typeof row === "number";
-  const raw = isEvent ? JSON.stringify(bareEvent(entry), undefined, 2) : rawOf(index, group);
   return (
     <aside
       className="timeline-details"
@@ -68,7 +67,10 @@ export function DetailPane({
       </div>
       <div className="timeline-details-body" tabIndex={0} role="region" aria-label="What it says">
         {form === "raw" ? (
-          <CodeBlock code={raw} label={isEvent ? "JSON" : "JSON, one event a line"} />
+          <CodeBlock
+            code={isEvent ? JSON.stringify(bareEvent(entry), undefined, 2) : rawOf(index, group)}
+            label={isEvent ? "JSON" : "JSON, one event a line"}
+          />
         ) : isEvent ? (
           <EventDetails entry={entry} place={row} index={index} agent={run?.agent} />
         ) : (

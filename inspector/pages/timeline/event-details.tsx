@@ -8,6 +8,7 @@ import { Icon } from "../../ui/icon.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { MEANINGS, changeOf, noteOf } from "./event-words.ts";
 import { joinedText, partAt } from "./joined-text.ts";
+import { LongText } from "./long-text.tsx";
 import type { TimelineIndex } from "./timeline-index.ts";
 
 /** A fact: what it is called, and what it is. */
@@ -140,11 +141,7 @@ function Meaning({
   if (part !== undefined) {
     return (
       <Section title="The whole text, with this part">
-        <p className="timeline-text">
-          {part.before}
-          <mark>{part.delta}</mark>
-          {part.after}
-        </p>
+        <LongText before={part.before} part={part.delta} after={part.after} />
       </Section>
     );
   }
@@ -172,7 +169,7 @@ export function ArgumentsView({ text }: { readonly text: string }): ReactElement
   try {
     return <JsonView value={JSON.parse(text)} openTo={3} />;
   } catch {
-    return <p className="timeline-text">{text}</p>;
+    return <LongText after={text} />;
   }
 }
 

@@ -7,6 +7,7 @@ import { JsonView } from "../../ui/json-view.tsx";
 import { StatusBadge } from "../../ui/status-badge.tsx";
 import { ArgumentsView, Fact, Section } from "./event-details.tsx";
 import { joinedText } from "./joined-text.ts";
+import { LongText } from "./long-text.tsx";
 import type { Group } from "./timeline-group.ts";
 import type { TimelineIndex } from "./timeline-index.ts";
 import { Problems, RUN_STATUS } from "./timeline-row.tsx";
@@ -73,7 +74,7 @@ function Content({ group, index }: { readonly group: Group; readonly index: Time
     case "reasoning":
       return (
         <Section title="Text">
-          <p className="timeline-text">{joinedText(index, group)}</p>
+          <LongText after={joinedText(index, group)} />
         </Section>
       );
     case "call":

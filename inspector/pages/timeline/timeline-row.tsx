@@ -199,7 +199,7 @@ function EventTimes({ row, index, axisStart, axisSpan }: EventProps): ReactEleme
   );
 }
 
-const axis = (startMs: number, spanMs: number): Axis => ({ startMs, spanMs });
+const axis = (startMs: number, spanMs: number): Axis => ({ startMs, spanMs, isKnown: true });
 
 const offset = (ms: number): string => `${ms < 0 ? "−" : "+"}${formatDuration(Math.abs(ms))}`;
 

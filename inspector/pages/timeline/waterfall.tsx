@@ -11,10 +11,16 @@ export interface Axis {
   readonly startMs: number;
   /** How long it is; never nothing. */
   readonly spanMs: number;
+  /** Whether there are times on it. */
+  readonly isKnown: boolean;
 }
 
-/** The axis of a stretch. */
-export const axisOf = (startMs = 0, endMs = startMs): Axis => ({ startMs, spanMs: Math.max(endMs - startMs, 1) });
+/** The axis of a stretch; of one whose times nobody told, an axis without times. */
+export const axisOf = (startMs?: number, endMs = startMs): Axis => ({
+  startMs: startMs ?? 0,
+  spanMs: Math.max((endMs ?? 0) - (startMs ?? 0), 1),
+  isKnown: startMs !== undefined,
+});
 
 const percent = (part: number): string => `${Math.min(100, Math.max(0, part * 100)).toFixed(3)}%`;
 
@@ -82,7 +88,8 @@ export function EventMark({
 }
 
 /** The times along an axis. */
-export function AxisTicks({ axis }: { readonly axis: Axis }): ReactElement {
+export function AxisTicks({ axis }: { readonly axis: Axis }): ReactElement | null {
+  if (!axis.isKnown) return null;
   return (
     <span className="timeline-ticks" aria-hidden="true">
       {[0, 0.25, 0.5, 0.75].map((part) => (
