@@ -114,10 +114,9 @@ const FRAMES = "Send one JSON object after each data: line, and an empty line be
 const unreadable = ({ message }: HeddleError): string =>
   `A frame of the stream cannot be read: ${message.split(": ").slice(1).join(": ")}`;
 
-function cutOff({ events, outcome }: Tried, reason: string): string {
+function cutOff({ events }: Tried, reason: string): string {
   if (events === 0) return "The stream ended without a single event: send RUN_STARTED first, and RUN_FINISHED last.";
   if (reason === "broken")
     return "The connection broke before the run had ended: look for a crash, or a proxy that cuts it.";
-  if (outcome !== undefined) return "More came behind the end of the run: send RUN_FINISHED or RUN_ERROR last.";
   return "The stream ended without RUN_FINISHED or RUN_ERROR: send one of them last.";
 }
