@@ -179,6 +179,8 @@ test("a run that one server executes is seen live in the inspector of the other,
   await rows(joined)
     .filter({ hasText: /^library.*Finished/ })
     .waitFor();
+  const { runs }: { runs: readonly unknown[] } = Object(await (await fetch(`${two.url}/threads/shared`)).json());
+  expect(runs).toMatchObject([{ agent: "library", status: "finished" }]);
 });
 
 test("below a prefix of a host application it loads, talks, and a link and a reload bring the view back", async () => {
