@@ -215,6 +215,11 @@ const EXCESSIVE = {
     text: TEXT,
     answer: (asked) => ({ body: after(frames(hello(asked)), frames([finished(asked)]).repeat(50)) }),
   },
+  "talk behind the end": {
+    ends: ["success"],
+    text: TEXT,
+    answer: (asked) => ({ body: [frames([...hello(asked), delta("more"), { type: "CUSTOM", name: "n", value: 1 }])] }),
+  },
   "noise behind the end": {
     ends: ["success"],
     text: TEXT,

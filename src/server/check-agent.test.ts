@@ -41,6 +41,10 @@ function* endless(): Generator<string> {
   for (;;) yield frame({ ...SAY, delta: "x".repeat(1000) });
 }
 
+/** Lists in lists. */
+const nested = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`;
+const deep = (levels: number) => ({ type: "CUSTOM", name: "n", value: JSON.parse(nested(levels)) });
+
 /** An agent that answers with these events. */
 const saying = (...events: readonly unknown[]): Promise<string> =>
   listen((_, response) => void stream(response, ...events).end());
@@ -124,11 +128,22 @@ describe("HTTP-CHK-1: a good agent", () => {
 });
 
 describe("HTTP-CHK-1: a bad agent", () => {
+  test("nests deeper than anybody can write", async () => {
+    const url = await listen((_, response) => {
+      const odd = `data: {"type":"CUSTOM","name":"n","value":${nested(20_000)}}\n\n`;
+      stream(response, STARTED).end(odd + frame(FINISHED));
+    });
+    const check = await checked(url);
+    expect(check).toMatchObject({ ok: false, sentence: expect.stringMatching(/^The event is malformed/) });
+    expect(check.findings).toMatchObject([{ kind: "error", rule: "event-invalid", at: 1 }]);
+  });
+
   test.each<[string, readonly unknown[], object]>([
     ["begins without RUN_STARTED", [OPEN, SAY, CLOSE, FINISHED], { kind: "repair", rule: "first-event", at: 0 }],
     ["leaves a message open", [STARTED, OPEN, SAY, FINISHED], { kind: "repair", rule: "open-at-finish", at: 3 }],
     ["talks into nothing", [STARTED, SAY, CLOSE, FINISHED], { kind: "repair", rule: "not-open", at: 1 }],
     ["ends twice", [...GOOD, FINISHED], { kind: "repair", rule: "after-finish", at: 5 }],
+    ["talks behind its end", [...GOOD, SAY], { kind: "repair", rule: "after-finish", at: 5 }],
   ])("%s", async (_, events, finding) => {
     const check = await checked(await saying(...events));
     expect(check).toMatchObject({
@@ -142,9 +157,15 @@ describe("HTTP-CHK-1: a bad agent", () => {
 
   test.each<[string, readonly unknown[], object, RegExp]>([
     ["has no end", [STARTED, OPEN, SAY, CLOSE], { rule: "agent-stream-cut", at: 3 }, /RUN_FINISHED or RUN_ERROR: send/],
-    ["talks behind its end", [...GOOD, SAY], { rule: "agent-stream-cut", at: 5 }, /behind the end of the run/],
     ["says nothing", [], { rule: "agent-stream-cut" }, /without a single event: send RUN_STARTED first/],
     ["sends a malformed event", [STARTED, { ...SAY, delta: 7 }, FINISHED], { rule: "event-invalid", at: 1 }, /\/delta/],
+    ["nests too deep", [STARTED, deep(600), FINISHED], { rule: "agent-response-invalid", at: 1 }, /depth/],
+    [
+      "sends too much at once",
+      [STARTED, { ...SAY, delta: "x".repeat(1.5 * 1024 * 1024) }],
+      { at: 1 },
+      /bytes.*send less/,
+    ],
     ["fails", [STARTED, { type: "RUN_ERROR", message: "No key.", code: "auth" }], { rule: "auth", at: 1 }, /No key/],
   ])("%s", async (_, events, finding, sentence) => {
     const check = await checked(await saying(...events));

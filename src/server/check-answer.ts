@@ -9,7 +9,9 @@ import type { Event, Message, Warning } from "../protocol/index.ts";
 import { createNormaliseMemory, normaliseEvent } from "../protocol/dialects/index.ts";
 import { createRepairState, repair } from "../stream/repair/index.ts";
 import type { Repair } from "../stream/repair/index.ts";
+import { detachEvent } from "./detach-event.ts";
 import { EchoFilter } from "./echo-filter.ts";
+import { DEFAULT_LIMITS } from "./run-limits.ts";
 
 /** Something that is wrong. */
 export interface CheckFinding {
@@ -71,11 +73,12 @@ export class AnswerJudge {
     this.#echoes = new EchoFilter(messages, (each) => this.#repaired(each));
   }
 
-  /** Takes what a frame holds. Throws `event-invalid` where it is malformed, as whoever reads it does. */
+  /** Takes what a frame holds. Throws `event-invalid` and `limit-exceeded` where a gateway would end the run. */
   take(value: unknown): void {
     this.#firstEventMs ??= this.#elapsedMs();
     this.#events += 1;
     this.#count(value);
+    detachEvent(value, DEFAULT_LIMITS.maxEventBytes);
     this.#keep(value);
     for (const each of normaliseEvent(value, this.#memory).values) {
       const { value: event } = parseEvent(each);

@@ -57,7 +57,8 @@ function sentenceOf(tried: Tried, cause: unknown): string {
     case "address-refused":
       return "The agent sends the run to another address, which is not followed: give the address that it really has.";
     case "agent-response-invalid":
-      return reasonIn(cause) === "content-type" ? noStream(tried.contentType) : `${unreadable(cause)} ${FRAMES}`;
+      if (reasonIn(cause) === "content-type") return noStream(tried.contentType);
+      return reasonIn(cause) === "limit-exceeded" ? unreadable(cause) : `${unreadable(cause)} ${FRAMES}`;
     case "event-invalid":
       return `The event is malformed: ${cause.message} Clients stop here.`;
     case "agent-stream-cut":
@@ -105,6 +106,7 @@ function noStream(contentType: string | undefined): string {
   if (type.trim() === "text/html") {
     return "The answer is a web page, not an event stream: give the address of the AG-UI endpoint, not that of a page.";
   }
+  if (type.trim() === "text/event-stream") return `The answer has no body: ${WANTED}.`;
   return `The answer is ${type.trim() || "of no known type"}, not an event stream: ${WANTED}.`;
 }
 
@@ -114,10 +116,9 @@ const FRAMES = "Send one JSON object after each data: line, and an empty line be
 const unreadable = ({ message }: HeddleError): string =>
   `A frame of the stream cannot be read: ${message.split(": ").slice(1).join(": ")}`;
 
-function cutOff({ events, outcome }: Tried, reason: string): string {
+function cutOff({ events }: Tried, reason: string): string {
   if (events === 0) return "The stream ended without a single event: send RUN_STARTED first, and RUN_FINISHED last.";
   if (reason === "broken")
     return "The connection broke before the run had ended: look for a crash, or a proxy that cuts it.";
-  if (outcome !== undefined) return "More came behind the end of the run: send RUN_FINISHED or RUN_ERROR last.";
   return "The stream ended without RUN_FINISHED or RUN_ERROR: send one of them last.";
 }

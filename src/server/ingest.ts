@@ -101,7 +101,8 @@ async function* ingest(
         if (event?.type === "RUN_FINISHED" || event?.type === "RUN_ERROR") frame = "closed";
         const passed = event === undefined ? undefined : echoes.pass(event);
         const judged = passed === undefined ? [] : judge.push(passed);
-        yield* noted.splice(0);
+        // Delegating takes turns, also to nothing.
+        if (noted.length > 0) yield* noted.splice(0);
         yield* judged;
       }
     }

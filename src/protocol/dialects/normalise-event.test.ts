@@ -50,12 +50,18 @@ describe("normaliseEvent", () => {
     );
   });
 
-  it.each([null, 1, "x", [], {}, { type: 5 }, { type: "FUTURE_EVENT", any: null }])(
+  const ODD = ["constructor", "toString", "__proto__", "hasOwnProperty"].map((type) => ({ type }));
+  it.each([null, 1, "x", [], {}, { type: 5 }, { type: { toString: 1 } }, ...ODD, { type: "FUTURE_EVENT", any: null }])(
     "leaves %j for enforcement to judge",
     (value) => {
       expect(normaliseEvent(value).values).toEqual([value]);
     },
   );
+
+  it("makes no text of ids that are none", () => {
+    const event = { type: "RUN_FINISHED", runId: { toString: 1 }, outcome: "interrupt" };
+    expect(normaliseEvent(event).values).toMatchObject([{ outcome: { interrupts: [{ id: "run-interrupt-1" }] } }]);
+  });
 
   it("does not change what it is given", () => {
     const raw = Object.freeze({

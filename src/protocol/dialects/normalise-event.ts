@@ -67,20 +67,24 @@ export function normaliseEvent(event: unknown, memory: NormaliseMemory = createN
 }
 
 function normaliseFields(event: Fields, memory: NormaliseMemory, note: Note): Fields {
-  let changed = THINKING[String(event.type)]?.(event, memory, note) ?? event;
+  let changed = ofType(THINKING, event)?.(event, memory, note) ?? event;
   const { forms } = memory;
-  const fields = unionShape("Event").members.get(String(changed.type))?.fields;
+  const fields = typeof changed.type === "string" ? unionShape("Event").members.get(changed.type)?.fields : undefined;
   if (forms === "all") changed = camelCaseKnown(changed, (name) => fields?.has(name) === true, "", note);
-  changed = dropNulls(changed, NULLS[String(changed.type)] ?? NULLABLE, "", note);
-  if (forms === "retired") return RETIRED[String(changed.type)]?.(changed, memory, note) ?? changed;
+  changed = dropNulls(changed, ofType(NULLS, changed) ?? NULLABLE, "", note);
+  if (forms === "retired") return ofType(RETIRED, changed)?.(changed, memory, note) ?? changed;
   changed = rewrite(changed, "timestamp", (time) => {
     const ms = typeof time === "string" ? Date.parse(time) : NaN;
     if (Number.isNaN(ms)) return time;
     note("/timestamp", "timestamp is milliseconds since the epoch.");
     return ms;
   });
-  return FORMS[String(changed.type)]?.(changed, memory, note) ?? changed;
+  return ofType(FORMS, changed)?.(changed, memory, note) ?? changed;
 }
+
+/** What a table has for the type of an event, which a stranger wrote: it may be `constructor`, or no text at all. */
+const ofType = <T>(table: Readonly<Record<string, T>>, { type }: Fields): T | undefined =>
+  typeof type === "string" && Object.hasOwn(table, type) ? table[type] : undefined;
 
 type Form = (event: Fields, memory: NormaliseMemory, note: Note) => Fields;
 
@@ -192,7 +196,11 @@ function normaliseOutcome(event: Fields, note: Note): Fields {
   if (beside !== undefined || outcome === "interrupt") {
     const asked = beside === undefined ? [{}] : Array.isArray(beside) ? beside : [beside];
     const interrupts = asked.map((interrupt: unknown, index) =>
-      normaliseInterrupt(interrupt, `${String(event.runId)}-interrupt-${index + 1}`, note),
+      normaliseInterrupt(
+        interrupt,
+        `${typeof event.runId === "string" ? event.runId : "run"}-interrupt-${index + 1}`,
+        note,
+      ),
     );
     return { ...changed, outcome: { type: "interrupt", interrupts } };
   }

@@ -100,7 +100,10 @@ describe("a page", () => {
     const plain = await fetch(`${served.url}/${script}`, { headers: { "accept-encoding": "identity" } });
     const packed = await fetch(`${served.url}/${script}`, { headers: { "accept-encoding": "gzip" } });
     expect([plain.headers.get("content-encoding"), packed.headers.get("content-encoding")]).toEqual([null, "gzip"]);
-    expect(packed.headers.get("vary")).toBe("accept-encoding");
+    // What CORS says of the answer stays said.
+    expect(packed.headers.get("vary")).toBe("Origin, accept-encoding");
+    const refused = await fetch(`${served.url}/${script}`, { headers: { "accept-encoding": "gzip;q=0, br" } });
+    expect(refused.headers.get("content-encoding")).toBe(null);
     expect(await packed.text()).toBe(await plain.text());
     expect(packed.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
     expect((await fetch(served.url)).headers.get("cache-control")).toBe("no-cache");

@@ -53,6 +53,9 @@ const FOR_EVER = { "cache-control": "public, max-age=31536000, immutable" } as c
 const COMPRESSIBLE = /^(?:text|application)\//;
 const MIN_COMPRESSED_BYTES = 1024;
 
+/** `gzip`, unless it is refused by `q=0`. */
+const TAKES_GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/;
+
 /** Adds the pages, after the routes: a path that is taken is refused with `config-invalid`. */
 export function addPages(app: FastifyInstance, pages: Pages): void {
   for (const [path, files] of Object.entries(pages)) {
@@ -89,8 +92,9 @@ function fileAnswer(name: string, bytes: Buffer): RouteHandlerMethod {
   return async (request, reply) => {
     reply.headers(headers);
     if (!isCompressible) return reply.send(bytes);
-    reply.header("vary", "accept-encoding");
-    if (!/\bgzip\b/.test(request.headers["accept-encoding"] ?? "")) return reply.send(bytes);
+    // The answer differs by origin too, where the host says so.
+    reply.header("vary", [reply.getHeader("vary") ?? [], "accept-encoding"].flat().join(", "));
+    if (!TAKES_GZIP.test(request.headers["accept-encoding"] ?? "")) return reply.send(bytes);
     compressed ??= gzipSync(bytes);
     return reply.header("content-encoding", "gzip").send(compressed);
   };

@@ -4,7 +4,8 @@
  *
  * A stream may replay earlier runs before the one that was asked for; here they become one run, since a terminal event
  * is held until it is known to be the last: a RUN_STARTED after it takes it back, a late RUN_ERROR takes its place
- * (R-LIFE-23, R-LIFE-24). A stream that ends with no terminal event is cut, never a success (R-TRAN-08).
+ * (R-LIFE-23, R-LIFE-24). Anything else behind it takes nothing back: it follows, for whoever judges the order (R-LIFE-26).
+ * A stream that ends with no terminal event is cut, never a success (R-TRAN-08).
  */
 import { HeddleError, decodeSse, parseEvent } from "../../../protocol/index.ts";
 import type { Event, Frame, Warning } from "../../../protocol/index.ts";
@@ -39,23 +40,31 @@ export async function* readEvents(
   const frames =
     wire === "sse" ? decodeSse(bytes, { maxFrameBytes }) : decodeBinary(bytes, { maxFrameBytes, onWarning });
   let began = false;
-  let last: Event | undefined;
+  /** How the run ended, and whether that is said: not before it is known to be the last. */
+  let end: Event | undefined;
+  let told = false;
   for await (const event of readable(frames, options, progress)) {
     if (event.type === "RUN_FINISHED" || event.type === "RUN_ERROR") {
-      // A failure stays one, whatever ends behind it.
-      if (last?.type !== "RUN_ERROR") last = event;
       progress.ended = true;
+      // A failure stays one, whatever ends behind it.
+      if (end?.type !== "RUN_ERROR") [end, told] = [event, false];
       continue;
     }
-    const goesOn = event.type === "RUN_STARTED" && began;
+    const isStart = event.type === "RUN_STARTED";
+    const goesOn = isStart && began && !told;
     began = true;
-    if (last !== undefined && !goesOn) yield last;
-    last = undefined;
-    progress.ended = false;
+    if (end !== undefined && !told && !goesOn) {
+      yield end;
+      told = true;
+    }
+    if (isStart) {
+      progress.ended = false;
+      [end, told] = [undefined, false];
+    }
     if (!goesOn) yield event;
   }
-  if (last === undefined) throw cutStream(remote, "ended");
-  yield last;
+  if (end === undefined) throw cutStream(remote, "ended");
+  if (!told) yield end;
 }
 
 /** Frames as events: what they hold is translated and enforced, what cannot be read is said in the agent's name. */

@@ -122,6 +122,30 @@ test("an agent that fails after its end has failed", async () => {
   expect((await runOf(server)).at(-1)).toMatchObject({ type: "RUN_ERROR", message: "After all." });
 });
 
+test("what an agent says behind its end takes the end back in neither direction", async () => {
+  const late = { type: "CUSTOM", name: "usage", value: 1 };
+  const note = { type: "META", metaType: "trace", payload: {} };
+  const failed = { type: "RUN_ERROR", message: "No." };
+  const said = [STARTED, START, CONTENT, END] as const;
+  for (const [ends, behind, last] of [
+    [[FINISHED], [late], "RUN_FINISHED"],
+    [[FINISHED], [note], "RUN_FINISHED"],
+    [[FINISHED, late], [failed], "RUN_ERROR"],
+    [[failed], [late], "RUN_ERROR"],
+    [[failed, late], [FINISHED], "RUN_ERROR"],
+    [[FINISHED, late, STARTED], [FINISHED], "RUN_FINISHED"],
+  ] as const) {
+    await using server = await answering(...said, ...ends, ...behind);
+    const events = await runOf(server);
+    throughArray(chain(expanding(), verifying()), events);
+    expect(events.at(-1)).toMatchObject({ type: last });
+    expect(events.at(-1)).not.toMatchObject({ code: "agent-stream-cut" });
+    expect(reduceAll(events).messages).toMatchObject([{ content: "Half" }]);
+  }
+  await using cut = await answering(...said, FINISHED, late, STARTED, START);
+  expect((await runOf(cut)).at(-1)).toMatchObject({ type: "RUN_ERROR", code: "agent-stream-cut" });
+});
+
 test("a cut stream fails the run and keeps the text", async () => {
   await using server = await answering(STARTED, START, CONTENT);
   const onError = vi.fn<(error: unknown) => void>();
