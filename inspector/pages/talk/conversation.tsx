@@ -101,8 +101,12 @@ function useEnd(): {
     const stay = (): void => {
       if (follows.current) current.scrollTop = current.scrollHeight;
     };
+    let top = current.scrollTop;
     const onScroll = (): void => {
-      follows.current = current.scrollHeight - current.scrollTop - current.clientHeight < END_PIXELS;
+      const isNear = current.scrollHeight - current.scrollTop - current.clientHeight < END_PIXELS;
+      // What grew since is no reason to stay behind: only who goes up leaves the end.
+      follows.current = isNear || (follows.current && current.scrollTop >= top);
+      top = current.scrollTop;
       setAtEnd(follows.current);
     };
     const growth = new ResizeObserver(stay);
