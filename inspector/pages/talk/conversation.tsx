@@ -101,8 +101,12 @@ function useEnd(): {
     const stay = (): void => {
       if (follows.current) current.scrollTop = current.scrollHeight;
     };
+    let { scrollTop: top, scrollHeight: height } = current;
     const onScroll = (): void => {
-      follows.current = current.scrollHeight - current.scrollTop - current.clientHeight < END_PIXELS;
+      const isNear = current.scrollHeight - current.scrollTop - current.clientHeight < END_PIXELS;
+      // What grew or shrank since is no reason to stay behind: only who goes up leaves the end.
+      follows.current = isNear || (follows.current && (current.scrollTop >= top || current.scrollHeight !== height));
+      ({ scrollTop: top, scrollHeight: height } = current);
       setAtEnd(follows.current);
     };
     const growth = new ResizeObserver(stay);
