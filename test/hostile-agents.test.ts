@@ -73,8 +73,8 @@ function judge({ kind, threadId, runId }: Case, events: readonly Event[]): void 
   checkStream(events);
   const end = endOf(events);
   // The message says what the system said, such as ECONNRESET.
-  const told = `${kind}, seed ${SEED}: ${JSON.stringify(events.at(-1))}`;
-  expect(HOSTILE_KINDS[kind]?.ends ?? [end], told).toContain(end);
+  const told = JSON.stringify(events.at(-1));
+  expect(HOSTILE_KINDS[kind]?.ends ?? [end], `${kind}, seed ${SEED}: ${told}`).toContain(end);
   expect(FAULTS_OF_OURS, `${kind}, seed ${SEED}`).not.toContain(end);
   expect(events[0], `${kind}, seed ${SEED}`).toMatchObject({ type: "RUN_STARTED", threadId, runId });
   expect(textOf(events), `${kind}, seed ${SEED}`).toBe(HOSTILE_KINDS[kind]?.text ?? textOf(events));
