@@ -1,12 +1,14 @@
 /**
  * Every event of a thread, whatever its branch, live from the log. It is read once from the beginning and then followed; a lost
- * connection is taken up again behind the newest event. While nobody can see the page nothing is held open.
+ * connection is taken up again behind the newest event. While nobody looks at the page nothing is held open.
  *
  * Entries are only ever added, so what was read stays where it is. Listeners are called at most once in a frame.
  */
 import type { HeddleClient } from "heddle/client";
 import { HeddleError, METADATA_KEY } from "heddle/protocol";
 import type { Event } from "heddle/protocol";
+import { GLANCE_MS, attention, onAttention } from "../attention.ts";
+import type { Attention } from "../attention.ts";
 
 /** One event of a log. */
 export interface LogEntry {
@@ -53,6 +55,8 @@ export class ThreadLog {
   #error: HeddleError | undefined;
   #total = 0;
   #stop: AbortController | undefined;
+  #given: Attention = "none";
+  #leave: (() => void) | undefined;
   #scheduled = false;
 
   constructor(client: HeddleClient, threadId: string) {
@@ -68,13 +72,13 @@ export class ThreadLog {
     const own = (): void => listener();
     this.#listeners.add(own);
     if (this.#listeners.size === 1) {
-      document.addEventListener("visibilitychange", this.#turn);
+      this.#leave = onAttention(this.#turn);
       this.#turn();
     }
     return () => {
       this.#listeners.delete(own);
       if (this.#listeners.size > 0) return;
-      document.removeEventListener("visibilitychange", this.#turn);
+      this.#leave?.();
       this.#turn();
     };
   };
@@ -87,18 +91,18 @@ export class ThreadLog {
   };
 
   readonly #turn = (): void => {
-    const isWanted = this.#listeners.size > 0 && document.visibilityState === "visible";
-    if (isWanted && this.#stop === undefined) {
-      this.#stop = new AbortController();
-      void this.#follow(this.#stop.signal);
-    } else if (!isWanted) {
-      this.#stop?.abort();
-      this.#stop = undefined;
-    }
+    const wanted = this.#listeners.size > 0 ? attention() : "none";
+    if (this.#stop !== undefined && wanted === this.#given) return;
+    this.#given = wanted;
+    this.#stop?.abort();
+    this.#stop = undefined;
+    if (wanted === "none") return;
+    this.#stop = new AbortController();
+    void this.#follow(this.#stop.signal, wanted === "full");
   };
 
-  /** Follows until the signal says so. Never rejects. */
-  async #follow(signal: AbortSignal): Promise<void> {
+  /** Follows until the signal says so, by a stream that is held open or by asking again and again. Never rejects. */
+  async #follow(signal: AbortSignal, isHeld: boolean): Promise<void> {
     const thread = this.#client.thread(this.#threadId);
     while (!signal.aborted) {
       try {
@@ -109,7 +113,7 @@ export class ThreadLog {
           ...(after !== undefined && { after }),
           all: true,
           meta: true,
-          follow: true,
+          follow: isHeld,
           signal,
         });
         let since = performance.now();
@@ -124,7 +128,7 @@ export class ThreadLog {
         if (signal.aborted) return;
         if (!this.#outlives(error)) return;
       }
-      if (!signal.aborted) await pause(RETRY_MS, signal);
+      if (!signal.aborted) await pause(isHeld ? RETRY_MS : GLANCE_MS, signal);
     }
   }
 

@@ -6,7 +6,7 @@ import { createContext, useContext, useEffect, useState } from "react";
 import type { ReactElement, ReactNode } from "react";
 import type { ThreadSummary } from "heddle/client";
 import { useHeddle } from "heddle/react";
-import { useVisible } from "../visible.ts";
+import { GLANCE_MS, useAttention } from "../attention.ts";
 
 /** The newest threads. */
 export interface RecentThreads {
@@ -23,14 +23,24 @@ const LIMIT = 30;
 /** Follows the newest threads. */
 export function RecentThreadsRoot({ children }: { readonly children: ReactNode }): ReactElement {
   const { threads: all } = useHeddle();
-  const isVisible = useVisible();
+  const attention = useAttention();
   const [recent, setRecent] = useState<RecentThreads>({ threads: undefined, error: undefined });
   useEffect(() => {
-    if (!isVisible) return undefined;
+    if (attention === "none") return undefined;
+    if (attention === "glance")
+      return asking(async () => setRecent({ ...(await all.list({ limit: LIMIT })), error: undefined }));
     const live = all.live(() => setRecent({ threads: live.threads, error: live.error }), { limit: LIMIT });
     return () => live.close();
-  }, [all, isVisible]);
+  }, [all, attention]);
   return <RecentContext.Provider value={recent}>{children}</RecentContext.Provider>;
+}
+
+/** Asks now, and again and again until the function that it gives is called. What fails is asked the next time. */
+function asking(ask: () => Promise<void>): () => void {
+  const again = (): void => void ask().catch(() => undefined);
+  again();
+  const timer = setInterval(again, GLANCE_MS);
+  return () => clearInterval(timer);
 }
 
 /** The newest threads, in a component. */

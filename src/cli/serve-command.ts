@@ -42,8 +42,7 @@ Options:
   --no-auth      Allow a host that others can reach although nobody is asked who they are.
                  Also HEDDLE_NO_AUTH
   --checks       Let operators try any agent's address from here (POST /checks). Default: where
-                 callers are asked who they are, or only this machine reaches the server.
-                 Also HEDDLE_CHECKS, where false forbids it
+                 only this machine reaches the server. Also HEDDLE_CHECKS, where false forbids it
   --jwks-url U   Address of the public keys that tokens (JWT) are signed with.
                  Also HEDDLE_JWKS_URL
   --jwt-issuer I Who issues these tokens. Also HEDDLE_JWT_ISSUER

@@ -1,6 +1,8 @@
 /** What is around every page: the ways between them, the colours, narrow screens, and a place that is not there. */
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat } from "../../examples/agents/chat.ts";
+import { connect } from "../../src/client/index.ts";
 import type { Served } from "../../src/server/fastify/index.ts";
 import { findings, inspecting, overflows, serving } from "./inspected.ts";
 
@@ -46,4 +48,24 @@ test.each(["light", "dark"] as const)("a phone shows it without anything beyond 
   await page.getByRole("heading", { name: "Threads" }).waitFor();
   expect(await overflows(page)).toBe(false);
   expect(await findings(page)).toEqual([]);
+});
+
+test("many windows beside each other all work: a browser allows six connections, and only the one worked in holds any", async () => {
+  const client = connect(server.url);
+  await client.thread("watched").run("chat", "first words").finished;
+  const page = await visit(server.url, { at: "#/timeline/watched" });
+  const windows = [page];
+  while (windows.length < 8) {
+    const other = await page.context().newPage();
+    await other.addInitScript(() => Object.defineProperty(document, "hasFocus", { value: () => false }));
+    await other.goto(`${server.url}/#/timeline/watched`);
+    windows.push(other);
+  }
+  const runs = (each: Page) => each.getByRole("row").filter({ hasText: "RUN_FINISHED" });
+  for (const each of windows) await runs(each).nth(0).waitFor();
+  await client.thread("watched").run("chat", "second words").finished;
+  for (const each of windows) await runs(each).nth(1).waitFor();
+  for (const each of windows) expect(await runs(each).count()).toBe(2);
+  for (const each of windows) await each.goto("about:blank");
+  client.close();
 });

@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 import { HeddleError } from "heddle/protocol";
 import type { Status } from "../../server/api.ts";
 import { useConnection } from "../../server/connection.tsx";
-import { useVisible } from "../../visible.ts";
+import { useAttention } from "../../attention.ts";
 import { NO_HISTORY, remember } from "./status-history.ts";
 import type { Sample } from "./status-history.ts";
 
@@ -25,7 +25,7 @@ const MOST_MS = 8000;
 /** How the server is, in a component. */
 export function useStatus(isWanted: boolean): StatusView {
   const { server } = useConnection();
-  const isVisible = useVisible();
+  const isVisible = useAttention() !== "none";
   const [history, setHistory] = useState(NO_HISTORY);
   const [status, setStatus] = useState<Status>();
   const [error, setError] = useState<HeddleError>();

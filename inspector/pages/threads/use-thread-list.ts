@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { ThreadQuery } from "heddle/client";
 import { useHeddle } from "heddle/react";
-import { useVisible } from "../../visible.ts";
+import { useAttention } from "../../attention.ts";
 import { ThreadList, UNKNOWN_LIST } from "./thread-list.ts";
 import type { ListView } from "./thread-list.ts";
 
@@ -19,7 +19,7 @@ export interface ListHandle extends ListView {
 /** Follows the threads that a text and a filter name. */
 export function useThreadList(q: string, archived: ThreadQuery["archived"]): ListHandle {
   const { threads } = useHeddle();
-  const isVisible = useVisible();
+  const isVisible = useAttention() !== "none";
   const [attempt, setAttempt] = useState(0);
   const asked = `${attempt} ${archived} ${q}`;
   const [known, setKnown] = useState({ asked, view: UNKNOWN_LIST });

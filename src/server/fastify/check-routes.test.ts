@@ -184,10 +184,13 @@ describe("HTTP-CHK-2: a server calls addresses for", () => {
     expect(await tried(secured.url, asKey("operator"))).toEqual({ status: 200, code: undefined, called: true });
   });
 
-  test("nobody where strangers reach it unasked, unless it is set to", async () => {
+  test("nobody where other machines reach it, unless it is set to", async () => {
     const refused = { status: 403, code: "address-refused", called: false };
     const allowed = { status: 200, code: undefined, called: true };
     const open = { host: "0.0.0.0", noAuth: true };
+    const asked = { host: "0.0.0.0", auth: { keys: KEYS } };
+    expect(await tried((await started(asked)).url, asKey("operator"))).toEqual(refused);
+    expect(await tried((await started({ ...asked, checks: true })).url, asKey("operator"))).toEqual(allowed);
     expect(await tried((await started()).url)).toEqual(allowed);
     expect(await tried((await started(open)).url)).toEqual(refused);
     expect(await tried((await started({ hosts: ["127.0.0.1", "heddle.example"] })).url)).toEqual(refused);

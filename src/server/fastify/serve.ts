@@ -68,7 +68,7 @@ export async function serve<S = undefined>(options: ServeOptions<S>): Promise<Se
   if (!noAuth && options.auth === undefined && !isLoopback(host)) throw beyondLoopback(host);
   const app = createApp(logger, logLevel, requestTimeoutMs);
   try {
-    const checks = options.checks ?? (options.auth !== undefined || isOurOwn(host, options));
+    const checks = options.checks ?? isOurOwn(host, options);
     await app.register(heddlePlugin, { ...pluginOptions, ...originRules(host, options), checks });
     const wanted = asked ?? (await firstFreePort(host));
     await listen(app, host, wanted);

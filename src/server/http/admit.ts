@@ -17,7 +17,7 @@ export interface DoorRules {
   readonly rateLimits?: RateLimitOptions | undefined;
   /** Largest body that is read, in bytes; imports have a limit of their own. Default 16 MiB. */
   readonly maxBodyBytes?: number | undefined;
-  /** Whether operators may have an address called from here, to try an agent (`POST /checks`). Default: where `auth` is set. */
+  /** Whether operators may have an address called from here, to try an agent (`POST /checks`). Default: no; of `serve`: where only its machine reaches it. */
   readonly checks?: boolean | undefined;
 }
 
@@ -35,7 +35,7 @@ export function doorOf(server: Heddle, rules: DoorRules): Door {
   return {
     server,
     maxBodyBytes,
-    checks: rules.checks ?? auth !== undefined,
+    checks: rules.checks ?? false,
     authenticate: auth === undefined ? undefined : authenticator(auth, { tickets: server }),
     limits: limits === undefined ? undefined : rateLimits(limits),
   };

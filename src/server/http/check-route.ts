@@ -61,8 +61,7 @@ export const CHECK_ROUTE: Route = {
   needs: "operator",
   async answer(desk, { body, signal }) {
     if (!mayCheck(desk)) {
-      const message =
-        "This server calls no addresses for others: start it with --checks (checks: true), or with authentication.";
+      const message = "This server calls no addresses for others: start it with --checks (checks: true) to allow it.";
       throw new HeddleError("address-refused", message, { reason: "checks" });
     }
     const { url, ...rest } = readBody(body);
