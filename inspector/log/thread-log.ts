@@ -199,9 +199,9 @@ export function bareEvent({ event }: LogEntry): Event {
   const { [METADATA_KEY]: ours, ...others } = event.metadata ?? {};
   const { runId: _, ...kept } = Object(ours);
   const metadata = { ...others, ...(Object.keys(kept).length > 0 && { [METADATA_KEY]: kept }) };
-  if (Object.keys(metadata).length > 0) return { ...event, metadata };
-  const { metadata: _none, ...bare } = event;
-  return bare as Event;
+  const bare: Event = { ...event };
+  Reflect.deleteProperty(bare, "metadata");
+  return Object.keys(metadata).length > 0 ? { ...bare, metadata } : bare;
 }
 
 /** Lets whatever waits have its turn: a frame, a key, a click. */

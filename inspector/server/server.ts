@@ -25,7 +25,7 @@ export class Server {
       ...(body !== undefined && { "content-type": "application/json" }),
     };
     let response: Response;
-    let answer: unknown;
+    let text: string;
     try {
       response = await fetch(this.url + path, {
         method,
@@ -33,23 +33,32 @@ export class Server {
         ...(body !== undefined && { body: JSON.stringify(body) }),
         ...(signal !== undefined && { signal }),
       });
-      answer = await response.json();
+      text = await response.text();
     } catch (cause) {
       signal?.throwIfAborted();
       const message = "The server does not answer. Is it running?";
       throw new HeddleError("server-unreachable", message, { url: this.url }, { cause });
     }
-    if (!response.ok) throw refusalOf(answer, response.status);
-    // The server is the one that this page was built with.
-    return answer as T;
+    if (!response.ok) throw refusalOf(text, response.status);
+    // The server is the one that this page was built with: its answers have the form that they are read in.
+    return JSON.parse(text);
   }
 }
 
-function refusalOf(answer: unknown, status: number): HeddleError {
-  const { code, message, details }: Partial<Record<string, unknown>> = Object(Object(answer).error);
+function refusalOf(text: string, status: number): HeddleError {
+  const { code, message, details }: Partial<Record<string, unknown>> = errorIn(text);
   const known = typeof code === "string" && isCode(code) ? code : "server-unreachable";
   const sentence = typeof message === "string" ? message : `The server answered ${status}.`;
   return new HeddleError(known, sentence, Object(details));
+}
+
+/** The error of an answer; nothing where whoever answered is not Heddle. */
+function errorIn(text: string): object {
+  try {
+    return Object(Object(JSON.parse(text)).error);
+  } catch {
+    return {};
+  }
 }
 
 const isCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code);
