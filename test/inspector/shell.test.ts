@@ -1,5 +1,5 @@
 /** What is around every page: the ways between them, the colours, narrow screens, and a place that is not there. */
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chat } from "../../examples/agents/chat.ts";
 import { connect } from "../../src/client/index.ts";
@@ -50,6 +50,8 @@ test.each(["light", "dark"] as const)("a phone shows it without anything beyond 
   expect(await findings(page)).toEqual([]);
 });
 
+const ends = (page: Page): Locator => page.getByRole("row").filter({ hasText: "RUN_FINISHED" });
+
 test("many windows beside each other all work: a browser allows six connections, and only the one worked in holds any", async () => {
   const client = connect(server.url);
   await client.thread("watched").run("chat", "first words").finished;
@@ -61,11 +63,10 @@ test("many windows beside each other all work: a browser allows six connections,
     await other.goto(`${server.url}/#/timeline/watched`);
     windows.push(other);
   }
-  const runs = (each: Page) => each.getByRole("row").filter({ hasText: "RUN_FINISHED" });
-  for (const each of windows) await runs(each).nth(0).waitFor();
+  for (const each of windows) await ends(each).nth(0).waitFor();
   await client.thread("watched").run("chat", "second words").finished;
-  for (const each of windows) await runs(each).nth(1).waitFor();
-  for (const each of windows) expect(await runs(each).count()).toBe(2);
+  for (const each of windows) await ends(each).nth(1).waitFor();
+  for (const each of windows) expect(await ends(each).count()).toBe(2);
   for (const each of windows) await each.goto("about:blank");
   client.close();
 });

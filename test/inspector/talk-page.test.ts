@@ -1,10 +1,11 @@
 /** The page Talk in a real browser: everything that one can do in a conversation, and everything that an agent can show there. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Page } from "playwright-core";
 import { approval } from "../../examples/agents/approval.ts";
 import { chat } from "../../examples/agents/chat.ts";
 import { reasoning } from "../../examples/agents/reasoning.ts";
 import { state } from "../../examples/agents/state.ts";
+import { tools } from "../../examples/agents/tools.ts";
 import type { Served } from "../../src/server/fastify/index.ts";
 import { connect } from "../../src/client/index.ts";
 import { startServer } from "../server-process.ts";
@@ -232,11 +233,17 @@ test("a long conversation shows its end first, and more when asked", async () =>
 
 describe("who is shown around", () => {
   test("sees tools, reasoning, state and approval in real runs, branches, and is not asked again", async () => {
-    const own = await serving({ agents: [chat, reasoning, approval, state] });
+    const own = await serving({ agents: [chat, tools, reasoning, approval, state] });
+    onTestFinished(() => own.close());
     const page = await visit(own.url);
     const tour = page.getByRole("region", { name: "Show me around" });
     const next = () => tour.getByRole("button", { name: "Next" }).click();
-    for (const title of ["An agent thinks first", "An agent shares its state", "An agent asks you first"]) {
+    for (const title of [
+      "An agent calls tools",
+      "An agent thinks first",
+      "An agent shares its state",
+      "An agent asks you first",
+    ]) {
       await tour.getByRole("heading", { name: title }).waitFor();
       await tour.getByRole("button", { name: /^Say/ }).click();
       if (title === "An agent asks you first") await page.getByRole("button", { name: "Approve" }).click();
@@ -256,7 +263,6 @@ describe("who is shown around", () => {
     await page.reload();
     await log(page).getByText("You are signed in as Ada.").waitFor();
     expect(await tour.count()).toBe(0);
-    await own.close();
   });
 });
 
@@ -266,6 +272,7 @@ test("whoever may only watch reads, and nothing else", async () => {
     watcher: { key: "watcher-key-0123456789", tenant: "acme", user: "eve", roles: ["observer"] },
   } as const;
   const own = await serving({ agents: [approval], auth: { keys } });
+  onTestFinished(() => own.close());
   const told = connect(own.url, { token: "owner-key-0123456789" }).thread("t");
   await told.run("approval", "Delete /tmp/a.txt").finished;
   const page = await visit(own.url, { at: "#/talk/t", mayComplain: /401/ });
@@ -274,7 +281,6 @@ test("whoever may only watch reads, and nothing else", async () => {
   await page.getByRole("note").getByText("You may read this conversation, but not write in it.").waitFor();
   expect(await page.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
   expect(await page.getByRole("button", { name: "Edit and ask again" }).count()).toBe(0);
-  await own.close();
 });
 
 test("a server that dies in the middle of a run and comes back is found again", async () => {
