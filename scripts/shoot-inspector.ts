@@ -73,6 +73,29 @@ const SHOTS: readonly Shot[] = [
       await open(page, full, `#/travel/${SHOWN.plan}?at=16`);
     },
   },
+  {
+    name: "travel-compare",
+    act: (page, { full }) => open(page, full, `#/travel/${SHOWN.plan}?from=3&at=30`),
+    only: ONCE,
+  },
+  {
+    name: "timeline-details",
+    async act(page, { full }) {
+      await open(page, full, `#/timeline/${SHOWN.repairs}?problems=1`);
+      await page.getByRole("row").filter({ hasText: "patch-unappliable" }).click();
+      await settle(page);
+    },
+    only: [["desktop", "dark"]],
+  },
+  {
+    name: "branches-compare",
+    async act(page, { full }) {
+      const answer = await fetch(`${full}/threads/${SHOWN.branches}`);
+      const { heads }: { readonly heads: readonly string[] } = JSON.parse(await answer.text());
+      await open(page, full, `#/branches/${SHOWN.branches}?a=${heads[0]}&b=${heads.at(-1)}`);
+    },
+    only: [["desktop", "dark"]],
+  },
   { name: "branches", act: (page, { full }) => open(page, full, `#/branches/${SHOWN.branches}`) },
   { name: "threads", act: (page, { full }) => open(page, full, "#/threads") },
   { name: "threads-empty", act: (page, { empty }) => open(page, empty, "#/threads"), only: ONCE },
