@@ -62,7 +62,7 @@ test("a reload in the middle of an answer goes on with it, and Stop ends it", as
   expect(await field(page).isEnabled()).toBe(true);
 });
 
-test("a question that two tabs answer at once has one answer, which both show", async () => {
+test("a question that is answered in two tabs has one answer, which both show", async () => {
   const page = await visit(server.url, { at: "#/talk/asked?agent=asking" });
   await say(page, "Ask me");
   const other = await page.context().newPage();
@@ -70,7 +70,10 @@ test("a question that two tabs answer at once has one answer, which both show", 
   const tabs = [page, other];
   for (const [index, tab] of tabs.entries())
     await tab.getByRole("textbox", { name: "Colour" }).fill(["red", "blue"][index] ?? "");
-  await Promise.all(tabs.map((tab) => tab.getByRole("button", { name: "Answer", exact: true }).click()));
+  // Where the other one was quicker, the question is gone before it can be answered here.
+  await Promise.allSettled(
+    tabs.map((tab) => tab.getByRole("button", { name: "Answer", exact: true }).click({ timeout: 2000 })),
+  );
   for (const tab of tabs) await answer(tab).waitFor();
   const [one, two] = await Promise.all(tabs.map((tab) => answer(tab).allTextContents()));
   expect(one).toHaveLength(1);
