@@ -84,7 +84,7 @@ async function writeAll(
     checkPatch(writer.state.reduce, event);
     if (writer.writtenChars > maxChars) throw tooMuch("characters of a run", maxChars, writer.writtenChars);
     const told = forViews.tell(event, writer.state.reduce);
-    for (const note of held.splice(0)) void writer.write(note);
+    if (held.length > 0) for (const note of held.splice(0)) void writer.write(note);
     const room = writer.write(told);
     onEvent(event);
     open += OPENS[event.type] ?? 0;
