@@ -140,7 +140,7 @@ test("50 conversations with a kill -9 in between come out as the rules say", { t
   const plans = fc.sample(fc.tuple(steps, steps, step), { numRuns: ROUNDS * TALKS_PER_ROUND, seed });
   const talks: Talk[] = [];
   const logOf = async ({ threadId }: Talk): Promise<string> => {
-    const path = `/threads/${threadId}/events?all=true&follow=false&raw=true`;
+    const path = `/threads/${threadId}/events?all=true&follow=false&raw=true&meta=true`;
     return (await fetch(`${server.url}${path}`, { headers: { accept: "application/x-ndjson" } })).text();
   };
   for (let round = 0; round < ROUNDS; round++) {

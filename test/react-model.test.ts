@@ -4,7 +4,7 @@ import { serve } from "heddle/server/fastify";
 import { expect, onTestFinished, test } from "vitest";
 import { modelOf } from "../src/client/react/thread-model.ts";
 
-test("runs that cannot be fetched are asked for once, and again when a run has begun or ended", async () => {
+test("runs that cannot be fetched are asked for once, and again when a run has begun or ended; then nothing is wrong", async () => {
   const agent = defineAgent({ name: "says", run: ({ emit }) => emit.text().write("Hello.") });
   const server = await serve({ agents: [agent], port: 0 });
   onTestFinished(() => server.close());
@@ -42,7 +42,7 @@ test("runs that cannot be fetched are asked for once, and again when a run has b
   await thread.details();
   expect(asked).toHaveLength(1);
   isBroken = false;
-  await model.start(() => thread.run("says", "Again")).finished;
+  await thread.run("says", "Again").finished;
   await until(() => model.runs.length === 2);
   expect(model.error).toBeUndefined();
 });

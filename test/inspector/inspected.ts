@@ -52,7 +52,10 @@ async function open(browser: Browser, url: string, options: VisitOptions = {}): 
     if (asked.origin !== origin && /^https?:$/.test(asked.protocol)) complaints.push(`asked ${asked.origin}`);
   });
   // This browser does not survive that a context is closed; its pages leave, and go with the browser.
-  onTestFinished(async () => {
+  onTestFinished(async ({ task }) => {
+    // What a failure on another machine has to be understood from.
+    if (task.result?.state === "fail")
+      process.stderr.write(`${task.name}\n${page.url()}\n${await page.locator("body").ariaSnapshot()}\n`);
     await page.goto("about:blank");
     expect(complaints.filter((complaint) => mayComplain?.test(complaint) !== true)).toEqual([]);
   });

@@ -62,6 +62,27 @@ test("a reload in the middle of an answer goes on with it, and Stop ends it", as
   expect(await field(page).isEnabled()).toBe(true);
 });
 
+test("what is sent before the conversation is open goes out once it is, unless it is changed until then", async () => {
+  const page = await visit(server.url, { at: "#/health" });
+  const { promise: open, resolve: letOpen } = Promise.withResolvers<void>();
+  await page.routeWebSocket(/.*/, async (socket) => {
+    await open;
+    socket.connectToServer();
+  });
+  await page.goto(`${server.url}/#/talk/early?agent=asking`);
+  await page.reload();
+  const send = page.getByRole("button", { name: /^Send/ });
+  await say(page, "Not yet");
+  expect(await send.textContent()).toBe("Sending…");
+  await field(page).fill("Ask me");
+  expect(await send.textContent()).toBe("Send");
+  await page.keyboard.press("Enter");
+  letOpen();
+  await page.getByText("Which colour?").waitFor();
+  expect(await page.getByRole("article", { name: "You" }).getByRole("paragraph").allTextContents()).toEqual(["Ask me"]);
+  expect(await field(page).inputValue()).toBe("");
+});
+
 test("a question that is answered in two tabs has one answer, which both show", async () => {
   const page = await visit(server.url, { at: "#/talk/asked?agent=asking" });
   await say(page, "Ask me");

@@ -285,18 +285,19 @@ test("whoever may only watch reads, and nothing else", async () => {
 
 test("a server that dies in the middle of a run and comes back is found again", async () => {
   const store = `sqlite:/tmp/heddle-talk-${crypto.randomUUID()}.db`;
-  const files = ["examples/agents/load.ts"];
+  const files = ["test/react-agents.ts"];
   const first = await startServer({ files, store });
-  const page = await visit(first.url, { at: "#/talk/t?agent=load", mayComplain: /ERR_|Failed to load|net::/ });
+  const page = await visit(first.url, { at: "#/talk/t?agent=endless", mayComplain: /ERR_|Failed to load|net::/ });
   await say(page, "Go");
-  await log(page).getByText(/t1 t2/).waitFor();
+  await log(page).getByText("I never stop").waitFor();
   await first.kill();
   await page.getByText("The connection is lost.").waitFor();
   const again = await startServer({ files, store, port: Number(new URL(first.url).port) });
   await page.getByText("The connection is lost.").waitFor({ state: "detached" });
   await page.getByRole("alert").getByText("The run failed").waitFor();
   await page.getByRole("button", { name: "Try again" }).click();
-  await log(page).getByText(/t20/).waitFor();
+  await page.getByRole("button", { name: "Stop" }).waitFor();
+  await log(page).getByText("I never stop").waitFor();
   expect(await page.getByRole("alert").count()).toBe(0);
   await again.stop();
 });

@@ -1,6 +1,7 @@
 /**
  * Where one writes. Enter sends, Shift+Enter begins a line; files come by button, paste and drop. What was refused comes back,
- * unless something else was written meanwhile.
+ * unless something else was written meanwhile. What is sent before the conversation is open goes out once it is, unless it is
+ * changed until then.
  */
 import { useEffect, useRef, useState } from "react";
 import type { ChangeEvent, ClipboardEvent, DragEvent, FormEvent, KeyboardEvent, ReactElement, ReactNode } from "react";
@@ -16,7 +17,7 @@ import "./composer.css";
 
 /** Where one writes; children stand in the bar below. */
 export function Composer({ children }: { readonly children: ReactNode }): ReactElement {
-  const { threadId, agent, readOnly } = useTalk();
+  const { threadId, agent, readOnly, facts } = useTalk();
   const { run, stop, status, interrupts, pendingToolCalls } = useThread();
   const [text, setText] = useState(() => draftIn(threadId).text);
   const { attachments, add, remove, clear, restore } = useAttachments(threadId);
@@ -24,16 +25,17 @@ export function Composer({ children }: { readonly children: ReactNode }): ReactE
   const isRunning = status === "running";
   const waits = interrupts.length > 0 || pendingToolCalls.length > 0;
   const hasContent = text.trim() !== "" || attachments.length > 0;
-  const canSend = agent !== undefined && !isRunning && !waits && hasContent;
-  if (readOnly !== undefined) {
-    return (
-      <p className="talk-composer talk-composer-closed" role="note">
-        <Icon name="info" /> {readOnly}
-      </p>
-    );
-  }
-  const send = (event?: FormEvent): void => {
+  const canSend = readOnly === undefined && agent !== undefined && !isRunning && !waits && hasContent;
+  const [isDue, setDue] = useState(false);
+  useEffect(() => {
+    if (!isDue || !facts.isKnown) return;
+    setDue(false);
+    send();
+  });
+  if (readOnly !== undefined) return <Closed why={readOnly} />;
+  function send(event?: FormEvent): void {
     event?.preventDefault();
+    if (!facts.isKnown) setDue(hasContent);
     if (!canSend) return;
     const content = contentOf(text, attachments);
     const sent = run({ messages: [{ id: crypto.randomUUID(), role: "user", content }] });
@@ -43,7 +45,7 @@ export function Composer({ children }: { readonly children: ReactNode }): ReactE
       setText((written) => written || text);
       restore(attachments);
     });
-  };
+  }
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
@@ -66,7 +68,10 @@ export function Composer({ children }: { readonly children: ReactNode }): ReactE
         placeholder={placeholderOf({ agent, waits, isRunning })}
         rows={Math.min(10, Math.max(1, text.split("\n").length))}
         value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
+        onChange={(event) => {
+          setText(event.currentTarget.value);
+          setDue(false);
+        }}
         onKeyDown={onKeyDown}
         onPaste={onPaste}
       />
@@ -79,11 +84,19 @@ export function Composer({ children }: { readonly children: ReactNode }): ReactE
           </Button>
         ) : (
           <Button kind="primary" icon="send" className="talk-send" type="submit" disabled={!canSend}>
-            Send
+            {isDue ? "Sending…" : "Send"}
           </Button>
         )}
       </div>
     </form>
+  );
+}
+
+function Closed({ why }: { readonly why: string }): ReactElement {
+  return (
+    <p className="talk-composer talk-composer-closed" role="note">
+      <Icon name="info" /> {why}
+    </p>
   );
 }
 

@@ -32,7 +32,7 @@ export interface ThreadValues {
   readonly newest: RunView;
   /** How the thread is connected. */
   readonly connection: ConnectionState;
-  /** Why the last request was refused, the thread can be followed no more, or the newest run failed. */
+  /** Why the last request was refused, the thread can be followed no more, the newest run failed, or the runs could not be fetched. */
   readonly error: Failure | undefined;
   /** Questions that wait for an answer. */
   readonly interrupts: readonly Interrupt[];
@@ -87,6 +87,7 @@ export class ThreadModel implements ThreadValues {
   #answersTo: string | undefined;
   #tree = NO_RUNS;
   #treeOf = "";
+  #treeFailure: Failure | undefined;
   #wantsTree = false;
   #points: { readonly tree: RunTree; readonly tip: string | undefined; readonly found: readonly BranchPoint[] };
 
@@ -172,7 +173,7 @@ export class ThreadModel implements ThreadValues {
 
   /** What went wrong last. */
   get error(): Failure | undefined {
-    return this.#failure ?? this.thread.error ?? this.newest.error;
+    return this.#failure ?? this.thread.error ?? this.newest.error ?? this.#treeFailure;
   }
 
   /** Questions that wait for an answer. Those that a run was started with are in the view until it has ended. */
@@ -237,9 +238,12 @@ export class ThreadModel implements ThreadValues {
   async #fetchTree(key: string, tip: string): Promise<void> {
     try {
       const [{ runs }, { messageRuns }] = await Promise.all([this.thread.branches(), this.thread.snapshotAt(tip)]);
-      if (this.#treeOf === key) this.#tree = { runs, messageRuns };
+      if (this.#treeOf !== key) return;
+      this.#tree = { runs, messageRuns };
+      this.#treeFailure = undefined;
     } catch (error) {
-      this.#failure = failureOf(error);
+      if (this.#treeOf !== key) return;
+      this.#treeFailure = failureOf(error);
     }
     for (const listener of this.#listeners) listener();
   }
