@@ -147,8 +147,9 @@ describe.each(REACTS)("React %i", (react) => {
     const answer = page.locator("article").last().locator("p");
     await answer.getByText(`t${BURST} `).waitFor();
     await shows(page, "status running");
-    // The tree of runs is fetched when a run begins.
+    // The tree of runs is fetched when a run begins, and lists tell of it.
     await page.waitForFunction(() => hooks.branches.runs.length === 2);
+    await page.waitForFunction(() => hooks.threads.threads?.[0]?.status === "running");
     await page.evaluate(() => void renders.splice(0));
     for (const [token, gate] of reached) {
       await answer.getByText(`t${token} `).waitFor();
