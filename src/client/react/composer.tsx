@@ -18,7 +18,7 @@ export interface ComposerParts {
   readonly stop: () => Promise<void>;
   /** Whether a run is under way. */
   readonly isRunning: boolean;
-  /** Whether it could be sent now: nothing is under way, and nothing waits for an answer. */
+  /** Whether it could be sent now: nothing is under way or about to begin, and nothing waits for an answer. */
   readonly canSend: boolean;
   /** What stands in the empty field. */
   readonly placeholder: string;
@@ -34,10 +34,11 @@ export interface ComposerProps extends Omit<HTMLAttributes<HTMLFormElement>, "ch
 
 /** Where people write in the thread around. */
 export function Composer({ placeholder = "Message", children = fields, ...attributes }: ComposerProps): ReactElement {
-  const { run, stop, status, interrupts, pendingToolCalls } = useThread();
+  const { run, stop, status, isStarting, interrupts, pendingToolCalls } = useThread();
   const [text, setText] = useState("");
   const isRunning = status === "running";
-  const canSend = !isRunning && interrupts.length === 0 && pendingToolCalls.length === 0 && text.trim() !== "";
+  const waits = interrupts.length > 0 || pendingToolCalls.length > 0;
+  const canSend = !isRunning && !isStarting && !waits && text.trim() !== "";
   const send = (): void => {
     if (!canSend) return;
     setText("");

@@ -5,6 +5,7 @@
  * There is one for each thread of a client, found again by whoever asks.
  */
 import type { ConnectionState, PendingToolCall, Run, RunSummary, Thread } from "../index.ts";
+import { HeddleError } from "../../protocol/index.ts";
 import type { Interrupt, Message, ResumeEntry } from "../../protocol/index.ts";
 import type { RunStatus, RunView, StepView, SubagentView } from "../../stream/index.ts";
 import { branchPoints, newestBelow } from "./branch-tree.ts";
@@ -30,9 +31,11 @@ export interface ThreadValues {
   readonly status: RunStatus;
   /** The newest run. */
   readonly newest: RunView;
+  /** Whether a run was asked for here that has not begun yet: the server has not answered, or cannot be reached. */
+  readonly isStarting: boolean;
   /** How the thread is connected. */
   readonly connection: ConnectionState;
-  /** Why the last request was refused, the thread can be followed no more, the newest run failed, or the runs could not be fetched. */
+  /** Why the last request was refused (until another run is the newest), the thread can be followed no more, the newest run failed, or the runs could not be fetched. */
   readonly error: Failure | undefined;
   /** Questions that wait for an answer. */
   readonly interrupts: readonly Interrupt[];
@@ -52,6 +55,8 @@ export interface ThreadValues {
 
 const NONE: readonly never[] = [];
 const NO_ANSWERS: ReadonlyMap<string, ResumeEntry> = new Map();
+/** Runs that could not be fetched are asked for again so much later. */
+const RETRY_MS = 2000;
 const NO_RUNS: RunTree = { runs: NONE, messageRuns: {} };
 
 /** A thread of which nothing is known. */
@@ -61,6 +66,7 @@ export const BLANK_THREAD: ThreadValues = {
   state: {},
   status: "none",
   newest: { status: "none", usage: NONE },
+  isStarting: false,
   connection: "idle",
   error: undefined,
   interrupts: NONE,
@@ -82,7 +88,10 @@ export class ThreadModel implements ThreadValues {
   #idsOf: readonly Message[] = NONE;
   #results: ReadonlyMap<string, number> = new Map();
   #pending: readonly PendingToolCall[] = NONE;
+  readonly #starting = new Set<Run>();
   #failure: Failure | undefined;
+  /** The run that was the newest when it failed. */
+  #failureAt: string | undefined;
   #answers: ReadonlyMap<string, ResumeEntry> = NO_ANSWERS;
   #answersTo: string | undefined;
   #tree = NO_RUNS;
@@ -166,6 +175,11 @@ export class ThreadModel implements ThreadValues {
     return this.thread.view.run;
   }
 
+  /** Whether a run was asked for here that has not begun yet. */
+  get isStarting(): boolean {
+    return this.#starting.size > 0;
+  }
+
   /** How the thread is connected. */
   get connection(): ConnectionState {
     return this.thread.connection;
@@ -173,7 +187,8 @@ export class ThreadModel implements ThreadValues {
 
   /** What went wrong last. */
   get error(): Failure | undefined {
-    return this.#failure ?? this.thread.error ?? this.newest.error ?? this.#treeFailure;
+    const refused = this.#failureAt === this.thread.tip ? this.#failure : undefined;
+    return refused ?? this.thread.error ?? this.newest.error ?? this.#treeFailure;
   }
 
   /** Questions that wait for an answer. Those that a run was started with are in the view until it has ended. */
@@ -223,7 +238,7 @@ export class ThreadModel implements ThreadValues {
 
   /**
    * Fetches the runs where somebody has read them and there may be others: a run has begun or ended, another branch is shown,
-   * or the connection was lost. What fails is tried again at the next such time.
+   * or the connection was lost. What fails is tried again at the next such time, or a little later where that may help.
    */
   refreshBranches(): void {
     const { tip } = this.thread;
@@ -244,8 +259,15 @@ export class ThreadModel implements ThreadValues {
     } catch (error) {
       if (this.#treeOf !== key) return;
       this.#treeFailure = failureOf(error);
+      if (error instanceof HeddleError && error.retryable) setTimeout(() => this.#fetchAgain(key), RETRY_MS);
     }
     for (const listener of this.#listeners) listener();
+  }
+
+  #fetchAgain(key: string): void {
+    if (this.#treeOf !== key || this.#listeners.size === 0) return;
+    this.#treeOf = "";
+    this.refreshBranches();
   }
 
   /** Shows the branch of a run: the newest one below it. Never rejects. */
@@ -257,8 +279,21 @@ export class ThreadModel implements ThreadValues {
   start(begin: () => Run): Run {
     this.#fails(undefined);
     const run = begin();
-    run.finished.catch((error: unknown) => this.#fails(failureOf(error)));
+    this.#starting.add(run);
+    this.#changed();
+    void this.#begins(run);
     return run;
+  }
+
+  /** Never rejects. */
+  async #begins(run: Run): Promise<void> {
+    try {
+      await begun(run);
+    } catch (error) {
+      this.#fails(failureOf(error));
+    }
+    this.#starting.delete(run);
+    this.#changed();
   }
 
   /** Waits for a request, and notes where it fails. Never rejects. */
@@ -274,6 +309,7 @@ export class ThreadModel implements ThreadValues {
   #fails(failure: Failure | undefined): void {
     if (this.#failure === failure) return;
     this.#failure = failure;
+    this.#failureAt = this.thread.tip;
     this.#changed();
   }
 
@@ -304,6 +340,12 @@ export function modelOf(thread: Thread): ThreadModel {
   let model = models.get(thread);
   if (model === undefined) models.set(thread, (model = new ThreadModel(thread)));
   return model;
+}
+
+/** Resolves when a run has begun; rejects where it could not be started. */
+async function begun(run: Run): Promise<void> {
+  if (run.isOver) return void (await run.finished);
+  for await (const _ of run) return;
 }
 
 const failureOf = (error: unknown): Failure => (error instanceof Error ? error : { message: String(error) });

@@ -18,19 +18,21 @@ export interface ThreadsHandle {
   readonly remove: (threadId: string) => Promise<void>;
 }
 
-const UNKNOWN = { threads: undefined, error: undefined };
+type Listed = Pick<ThreadsHandle, "threads" | "error">;
+
+const UNKNOWN: Listed = { threads: undefined, error: undefined };
 
 /** Follows the list of threads. */
 export function useThreads({ q, archived, limit }: ThreadQuery = {}): ThreadsHandle {
   const { threads: all } = useHeddle();
-  const [{ threads, error }, setListed] = useState<Pick<ThreadsHandle, "threads" | "error">>(UNKNOWN);
+  const [listed, setListed] = useState<Listed & { readonly of: typeof all }>();
   useEffect(() => {
     const query = {
       ...(q !== undefined && { q }),
       ...(archived !== undefined && { archived }),
       ...(limit !== undefined && { limit }),
     };
-    const live = all.live(() => setListed({ threads: live.threads, error: live.error }), query);
+    const live = all.live(() => setListed({ of: all, threads: live.threads, error: live.error }), query);
     return () => live.close();
   }, [all, q, archived, limit]);
   const actions = useMemo(
@@ -41,5 +43,7 @@ export function useThreads({ q, archived, limit }: ThreadQuery = {}): ThreadsHan
     }),
     [all],
   );
+  // What another client was told may be meant for somebody else.
+  const { threads, error } = listed?.of === all ? listed : UNKNOWN;
   return { threads, error, ...actions };
 }
