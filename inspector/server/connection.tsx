@@ -4,7 +4,6 @@
  */
 import { createContext, useCallback, useContext, useEffect, useMemo, useState } from "react";
 import type { ReactElement, ReactNode } from "react";
-import { connect } from "heddle/client";
 import { HeddleError } from "heddle/protocol";
 import { HeddleProvider } from "heddle/react";
 import { ErrorState } from "../ui/error-state.tsx";
@@ -94,14 +93,14 @@ export function ConnectionRoot({ children }: { readonly children: ReactNode }): 
 }
 
 function Connected({ server, me, signOut, children }: Connection & { readonly children: ReactNode }): ReactElement {
-  const [client] = useState(() =>
-    // One WebSocket for all threads: streams of their own would use up the connections that a browser allows.
-    connect(server.url, { transport: "websocket", ...(server.token !== undefined && { token: server.token }) }),
-  );
   const value = useMemo(() => ({ server, me, signOut }), [server, me]);
+  const { url, token } = server;
+  // One WebSocket for all threads: streams of their own would use up the connections that a browser allows. It goes with who asks.
   return (
     <ConnectionContext.Provider value={value}>
-      <HeddleProvider client={client}>{children}</HeddleProvider>
+      <HeddleProvider url={url} transport="websocket" {...(token !== undefined && { token })}>
+        {children}
+      </HeddleProvider>
     </ConnectionContext.Provider>
   );
 }

@@ -91,14 +91,15 @@ function Navigation(): ReactElement {
 
 function RecentList(): ReactElement {
   const { page, thread } = useRoute();
-  const { threads = [] } = useRecentThreads();
+  const { threads, error } = useRecentThreads();
   const target = PAGES[page].thread ? page : "talk";
   return (
     <section className="recent" aria-label="Recent conversations">
       <h2>Recent</h2>
-      {threads.length === 0 && <p>Nothing yet.</p>}
+      {threads === undefined && <p role="status">{error === undefined ? "Looking…" : "They cannot be listed."}</p>}
+      {threads?.length === 0 && <p>Nothing yet.</p>}
       <ul>
-        {threads.slice(0, 12).map(({ threadId, title, status }) => (
+        {threads?.slice(0, 12).map(({ threadId, title, status }) => (
           <li key={threadId}>
             <a
               href={linkTo(target, threadId)}

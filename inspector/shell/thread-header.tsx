@@ -10,22 +10,25 @@ export function ThreadHeader({
   threadId,
   page,
   title,
+  isNew = false,
   status,
   children,
 }: {
   readonly threadId: string;
   /** What the page is called. */
   readonly page: string;
-  /** The thread's title, where the page knows it better than the list. */
+  /** The thread's title, for one that changed too long ago to be in the list. */
   readonly title?: string | undefined;
+  /** Whether nothing was said in it yet. */
+  readonly isNew?: boolean;
   /** How it stands, where the page knows it better than the list. */
   readonly status?: string | undefined;
   readonly children?: ReactNode;
 }): ReactElement {
   const { threads } = useRecentThreads();
   const summary = threads?.find((thread) => thread.threadId === threadId);
-  const isNew = threads !== undefined && summary === undefined && (status ?? "none") === "none";
-  const name = title ?? summary?.title ?? (isNew ? "New conversation" : threadId);
+  const known = summary === undefined ? title : summary.title;
+  const name = known ?? (isNew && summary === undefined ? "New conversation" : threadId);
   usePageTitle(`${page}: ${name}`);
   return (
     <header className="page-header">

@@ -47,8 +47,12 @@ test("a token is asked for; a wrong one is refused with why; the right one stays
   await page.reload();
   await recent(page).getByText("A weekend in Rome").waitFor();
   await page.getByText("ada", { exact: true }).waitFor();
+  const opened = page.waitForEvent("websocket");
+  await recent(page).getByText("A weekend in Rome").click();
+  const socket = await opened;
   await page.getByRole("button", { name: "Use another token" }).click();
   await page.getByRole("heading", { name: "Sign in to Heddle" }).waitFor();
+  await expect.poll(() => socket.isClosed()).toBe(true);
 });
 
 test("another tenant's token shows that tenant's threads, and none of the others', by link neither", async () => {

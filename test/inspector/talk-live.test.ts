@@ -1,4 +1,7 @@
-/** Talk while things move: Stop in the middle, a reload in the middle, one question in two tabs, files that are pasted and dropped. */
+/**
+ * Talk while things move: Stop in the middle, a reload in the middle, one question in two tabs, files that are pasted and dropped,
+ * a server that is slow, refuses, or fails now and then.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -20,6 +23,7 @@ const slow = defineAgent({
 
 const asking = defineAgent({
   name: "asking",
+  capabilities: { custom: { examples: ["Ask me something"] } },
   async run({ emit }) {
     const answer = await emit.interrupt<{ readonly colour: string }>({
       id: "question",
@@ -41,6 +45,11 @@ afterAll(() => server.close());
 const field = (page: Page): Locator => page.getByRole("textbox", { name: /^Message/ });
 
 const answer = (page: Page): Locator => page.getByText(/^It is (red|blue)\.$/);
+
+/** Presses buttons of a page as they are there now, without waiting for any. */
+const press = (buttons: readonly (HTMLElement | SVGElement)[]): void => {
+  for (const button of buttons) if (button instanceof HTMLElement) button.click();
+};
 
 async function say(page: Page, text: string): Promise<void> {
   await field(page).fill(text);
@@ -92,9 +101,7 @@ test("a question that is answered in two tabs has one answer, which both show", 
   for (const [index, tab] of tabs.entries())
     await tab.getByRole("textbox", { name: "Colour" }).fill(["red", "blue"][index] ?? "");
   // Where the other one was quicker, the question is gone before it can be answered here.
-  await Promise.allSettled(
-    tabs.map((tab) => tab.getByRole("button", { name: "Answer", exact: true }).click({ timeout: 2000 })),
-  );
+  await Promise.all(tabs.map((tab) => tab.getByRole("button", { name: "Answer", exact: true }).evaluateAll(press)));
   for (const tab of tabs) await answer(tab).waitFor();
   const [one, two] = await Promise.all(tabs.map((tab) => answer(tab).allTextContents()));
   expect(one).toHaveLength(1);
@@ -119,4 +126,122 @@ test("files are attached by pasting and by dropping them", async () => {
   });
   await page.getByText("dropped.txt").waitFor();
   expect(await page.getByRole("button", { name: "Send" }).isEnabled()).toBe(true);
+});
+
+/** What becomes of runs that a page asks for: they wait, are refused, or go on their way. */
+interface Gate {
+  mode: "wait" | "refuse" | "pass";
+  /** Does it with those that wait, from now on. */
+  open(mode: "refuse" | "pass"): void;
+}
+
+/** Puts a gate before the server, for the runs of a page that is loaded from here on. */
+async function gated(page: Page): Promise<Gate> {
+  const waiting: (() => void)[] = [];
+  const gate: Gate = {
+    mode: "wait",
+    open: (mode) => {
+      gate.mode = mode;
+      for (const take of waiting.splice(0)) take();
+    },
+  };
+  await page.routeWebSocket(/.*/, (socket) => {
+    const far = socket.connectToServer();
+    const take = (data: string | Buffer): void => {
+      const { type, ref }: { readonly type?: string; readonly ref?: string } = JSON.parse(String(data));
+      if (type !== "run" || gate.mode === "pass") return far.send(data);
+      if (gate.mode === "wait") return void waiting.push(() => take(data));
+      const error = { code: "queue-full", message: "Too much at once.", details: {} };
+      socket.send(JSON.stringify({ type: "error", ref, error }));
+    };
+    socket.onMessage(take);
+  });
+  return gate;
+}
+
+test("what was asked for and has not begun is said, and is asked for once; what is refused comes back, also after leaving", async () => {
+  const page = await visit(server.url, { at: "#/health" });
+  const gate = await gated(page);
+  await page.goto(`${server.url}/#/talk/gated?agent=asking`);
+  await page.reload();
+  await page.getByRole("button", { name: "Ask me something" }).dblclick();
+  await page.getByRole("status").getByText("Sending").waitFor();
+  await say(page, "Another thing");
+  expect(await field(page).inputValue()).toBe("Another thing");
+  gate.open("pass");
+  await page.getByRole("button", { name: "Decline" }).click();
+  await page.getByText("None then.").waitFor();
+  gate.mode = "refuse";
+  await page.getByRole("button", { name: "Edit and ask again" }).click();
+  await page.getByLabel("Edit your message").fill("Ask me otherwise");
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").getByText("Too much at once.").waitFor();
+  expect(await page.getByLabel("Edit your message").inputValue()).toBe("Ask me otherwise");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  expect(await field(page).inputValue()).toBe("Another thing");
+  gate.mode = "wait";
+  await say(page, "Said and left");
+  await page.getByRole("status").getByText("Sending").waitFor();
+  await page.getByRole("link", { name: "Health" }).click();
+  await page.getByRole("heading", { name: "Health" }).waitFor();
+  gate.open("refuse");
+  await page.goto(`${server.url}/#/talk/gated?agent=asking`);
+  await page.getByText("Said and left").waitFor();
+  expect(await field(page).inputValue()).toBe("Said and left");
+  expect(await page.getByRole("article", { name: "You" }).count()).toBe(1);
+});
+
+test("a conversation opens though the server fails at first, and says nothing of it before it knows", async () => {
+  const page = await visit(server.url, { at: "#/talk/opened?agent=asking" });
+  await say(page, "Ask me");
+  await page.getByText("Which colour?").waitFor();
+  const { promise: listed, resolve: list } = Promise.withResolvers<void>();
+  const failed = new Set<string>();
+  await page.route(/\/(threads\/opened|agents)$/, async (route) => {
+    const url = route.request().url();
+    if (failed.has(url)) return route.continue();
+    failed.add(url);
+    return route.fulfill({ status: 503, body: "later" });
+  });
+  await page.route(/\/threads\?/, async (route) => {
+    await listed;
+    await route.continue();
+  });
+  await page.goto(`${server.url}/#/talk/opened?state=open`);
+  await page.reload();
+  await page.getByRole("region", { name: "Recent conversations" }).getByText("Looking…").waitFor();
+  await page.getByRole("alert").getByText("The agents cannot be listed").waitFor();
+  await page.getByRole("heading", { name: "opened" }).waitFor();
+  await page.getByText("Which colour?").waitFor();
+  await page.getByRole("heading", { name: "Ask me" }).waitFor();
+  expect(await page.getByRole("combobox", { name: "Agent" }).inputValue()).toBe("asking");
+  expect(failed.size).toBe(2);
+  list();
+  await page
+    .getByRole("region", { name: "Recent conversations" })
+    .getByRole("link", { name: "Ask me" })
+    .first()
+    .waitFor();
+});
+
+test("a message that is sent while its file is read goes out with it", async () => {
+  const page = await visit(server.url, { at: "#/talk/reading?agent=asking" });
+  await page.getByPlaceholder("Message asking").waitFor();
+  await page.evaluate(() => {
+    const read = Blob.prototype.arrayBuffer;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    Reflect.set(globalThis, "letRead", resolve);
+    Blob.prototype.arrayBuffer = async function () {
+      await promise;
+      return read.call(this);
+    };
+  });
+  await page
+    .locator("[data-part=files]")
+    .setInputFiles({ name: "slow.txt", mimeType: "text/plain", buffer: Buffer.from("slowly") });
+  await say(page, "Look at this");
+  await page.getByRole("button", { name: "Sending…" }).waitFor();
+  await page.evaluate(() => Reflect.get(globalThis, "letRead")());
+  await page.getByRole("article", { name: "You" }).getByText("slow.txt").waitFor();
+  expect(await page.getByRole("list", { name: "Files to send" }).count()).toBe(0);
 });

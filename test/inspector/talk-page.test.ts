@@ -179,7 +179,8 @@ test("the state is live at the side, is changed as JSON, and goes with the next 
   await log(page).getByText("“Trip” is done, in 1 steps.").waitFor();
   await page.reload();
   await panel.getByText('"Trip"').waitFor();
-  await expect.poll(() => page.getByRole("combobox", { name: "Agent" }).inputValue()).toBe("state");
+  await page.getByPlaceholder("Message state").waitFor();
+  expect(await page.getByRole("combobox", { name: "Agent" }).inputValue()).toBe("state");
 });
 
 test("what fails is said: a run, an agent that is not there, one that is gone", async () => {

@@ -25,7 +25,7 @@ export function BranchesPage({ threadId }: ThreadPageProps): ReactElement {
   const isEmpty = error?.code === "thread-unknown" || details?.runs.length === 0;
   return (
     <>
-      <ThreadHeader threadId={threadId} page="Branches" title={details?.title} status={details?.status}>
+      <ThreadHeader threadId={threadId} page="Branches" title={details?.title} isNew={isEmpty} status={details?.status}>
         {details !== undefined && !isEmpty && (
           <p className="branches-count">
             {counted(details.runs.length, "run")}, {counted(details.heads.length, "branch", "branches")}

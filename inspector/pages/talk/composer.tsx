@@ -1,50 +1,43 @@
 /**
  * Where one writes. Enter sends, Shift+Enter begins a line; files come by button, paste and drop. What was refused comes back,
- * unless something else was written meanwhile. What is sent before the conversation is open goes out once it is, unless it is
- * changed until then.
+ * unless something else was written meanwhile. What is sent before the conversation is open, or before its files are read, goes
+ * out once they are, unless it is changed until then.
  */
 import { useEffect, useRef, useState } from "react";
 import type { ChangeEvent, ClipboardEvent, DragEvent, FormEvent, KeyboardEvent, ReactElement, ReactNode } from "react";
 import { useThread } from "heddle/react";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
-import { say, sayFailure } from "../../ui/toast.tsx";
-import { attachmentOf, contentOf, refusalOf } from "./attachments.ts";
+import { contentOf } from "./attachments.ts";
 import type { Attachment } from "./attachments.ts";
-import { draftIn, keepDraft } from "./drafts.ts";
 import { useTalk } from "./talk-context.ts";
+import { useDraft } from "./use-draft.ts";
 import "./composer.css";
 
 /** Where one writes; children stand in the bar below. */
 export function Composer({ children }: { readonly children: ReactNode }): ReactElement {
   const { threadId, agent, readOnly, facts } = useTalk();
-  const { run, stop, status, interrupts, pendingToolCalls } = useThread();
-  const [text, setText] = useState(() => draftIn(threadId).text);
-  const { attachments, add, remove, clear, restore } = useAttachments(threadId);
-  useEffect(() => keepDraft(threadId, { text, attachments }), [threadId, text, attachments]);
+  const { run, stop, status, isStarting, interrupts, pendingToolCalls } = useThread();
+  const { text, attachments, reading, setText, add, remove, take } = useDraft(threadId);
   const isRunning = status === "running";
   const waits = interrupts.length > 0 || pendingToolCalls.length > 0;
   const hasContent = text.trim() !== "" || attachments.length > 0;
-  const canSend = readOnly === undefined && agent !== undefined && !isRunning && !waits && hasContent;
+  const isOpen = readOnly === undefined && agent !== undefined && !isRunning && !isStarting && !waits;
+  const isReady = facts.isKnown && reading === 0;
+  const canSend = isOpen && isReady && hasContent;
   const [isDue, setDue] = useState(false);
   useEffect(() => {
-    if (!isDue || !facts.isKnown) return;
+    if (!isDue || !isReady) return;
     setDue(false);
     send();
   });
   if (readOnly !== undefined) return <Closed why={readOnly} />;
   function send(event?: FormEvent): void {
     event?.preventDefault();
-    if (!facts.isKnown) setDue(hasContent);
+    if (!isReady) setDue(hasContent || reading > 0);
     if (!canSend) return;
     const content = contentOf(text, attachments);
-    const sent = run({ messages: [{ id: crypto.randomUUID(), role: "user", content }] });
-    setText("");
-    clear();
-    sent.finished.catch(() => {
-      setText((written) => written || text);
-      restore(attachments);
-    });
+    run({ messages: [{ id: crypto.randomUUID(), role: "user", content }] }).finished.catch(take());
   }
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -84,7 +77,7 @@ export function Composer({ children }: { readonly children: ReactNode }): ReactE
           </Button>
         ) : (
           <Button kind="primary" icon="send" className="talk-send" type="submit" disabled={!canSend}>
-            {isDue ? "Sending…" : "Send"}
+            {isDue || isStarting ? "Sending…" : "Send"}
           </Button>
         )}
       </div>
@@ -108,33 +101,6 @@ function placeholderOf(now: {
   if (now.waits) return "Answer above first";
   if (now.isRunning) return "Write the next message meanwhile";
   return now.agent === undefined ? "Message" : `Message ${now.agent}`;
-}
-
-interface Attachments {
-  readonly attachments: readonly Attachment[];
-  readonly add: (files: Iterable<File>) => void;
-  readonly remove: (key: string) => void;
-  readonly clear: () => void;
-  readonly restore: (attachments: readonly Attachment[]) => void;
-}
-
-function useAttachments(threadId: string): Attachments {
-  const [attachments, setAttachments] = useState(() => draftIn(threadId).attachments);
-  const add = (files: Iterable<File>): void => {
-    for (const file of files) {
-      const refusal = refusalOf(file);
-      if (refusal === undefined)
-        attachmentOf(file).then((read) => setAttachments((before) => [...before, read]), sayFailure);
-      else say(refusal, { failure: true });
-    }
-  };
-  return {
-    attachments,
-    add,
-    remove: (key) => setAttachments((before) => before.filter((each) => each.key !== key)),
-    clear: () => setAttachments([]),
-    restore: (given) => setAttachments((before) => (before.length === 0 ? given : before)),
-  };
 }
 
 function AttachButton({ onChoose }: { readonly onChoose: (files: Iterable<File>) => void }): ReactElement {

@@ -1,9 +1,10 @@
-/** A message of the user's that is said anew. What was said from there on stays, on its own branch. */
+/** A message of the user's that is said anew. What was said from there on stays, on its own branch. What is refused stays here. */
 import { useEffect, useRef, useState } from "react";
 import type { FormEvent, KeyboardEvent, ReactElement } from "react";
 import type { UserMessage } from "heddle/protocol";
 import { useThread } from "heddle/react";
 import { Button } from "../../ui/button.tsx";
+import { begun } from "./begun.ts";
 import { Parts, mediaOf, textOf } from "./parts.tsx";
 import { useTalk } from "./talk-context.ts";
 import "../../ui/field.css";
@@ -12,7 +13,7 @@ import "./edit-message.css";
 /** The message, to be changed. */
 export function EditMessage({ message }: { readonly message: UserMessage }): ReactElement {
   const { edit: leave } = useTalk();
-  const { edit, status } = useThread();
+  const { edit, status, isStarting } = useThread();
   const media = mediaOf(message.content);
   const [text, setText] = useState(() => textOf(message.content));
   const field = useRef<HTMLTextAreaElement>(null);
@@ -20,15 +21,21 @@ export function EditMessage({ message }: { readonly message: UserMessage }): Rea
     field.current?.focus();
     field.current?.select();
   }, []);
-  const canSend = (text.trim() !== "" || media.length > 0) && status !== "running";
+  const [isSent, setSent] = useState(false);
+  const isSending = isSent && isStarting;
+  const canSend = (text.trim() !== "" || media.length > 0) && status !== "running" && !isStarting;
   const send = (event?: FormEvent): void => {
     event?.preventDefault();
     if (!canSend) return;
-    leave(undefined);
-    edit(message.id, media.length === 0 ? text : [{ type: "text", text }, ...media]);
+    setSent(true);
+    const run = edit(message.id, media.length === 0 ? text : [{ type: "text", text }, ...media]);
+    void begun(run).then(
+      () => leave(undefined),
+      () => field.current?.focus(),
+    );
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key === "Escape") leave(undefined);
+    if (event.key === "Escape" && !isSending) leave(undefined);
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     send();
@@ -41,17 +48,18 @@ export function EditMessage({ message }: { readonly message: UserMessage }): Rea
         aria-label="Edit your message"
         rows={Math.min(8, text.split("\n").length + 1)}
         value={text}
+        readOnly={isSending}
         onChange={(event) => setText(event.currentTarget.value)}
         onKeyDown={onKeyDown}
       />
       <Parts parts={media} />
       <div>
         <p>The conversation forks here; what was said stays on its own branch.</p>
-        <Button small kind="quiet" onClick={() => leave(undefined)}>
+        <Button small kind="quiet" disabled={isSending} onClick={() => leave(undefined)}>
           Cancel
         </Button>
         <Button small kind="primary" type="submit" disabled={!canSend}>
-          Send
+          {isSending ? "Sending…" : "Send"}
         </Button>
       </div>
     </form>

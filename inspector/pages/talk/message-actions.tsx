@@ -20,8 +20,8 @@ export function MessageActions({
   readonly text: string;
 }): ReactElement {
   const { threadId, readOnly, agent, edit } = useTalk();
-  const { status, regenerate, thread } = useThread();
-  const isIdle = status !== "running" && agent !== undefined;
+  const { status, isStarting, regenerate, thread } = useThread();
+  const isIdle = status !== "running" && !isStarting && agent !== undefined;
   const again = (): void => {
     const { messages } = thread;
     const before = messages.slice(

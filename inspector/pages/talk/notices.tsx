@@ -71,7 +71,7 @@ export function MissingAgentNotice({
 
 /** How the newest run ended, where that is not the usual way; or why something was refused. */
 export function RunNotice(): ReactElement | null {
-  const { error, newest, status, connection, regenerate, thread } = useThread();
+  const { error, newest, status, isStarting, connection, regenerate, thread } = useThread();
   const { readOnly, agent } = useTalk();
   if (connection === "ended") return null;
   if (error === undefined) {
@@ -89,7 +89,7 @@ export function RunNotice(): ReactElement | null {
         {error.code !== undefined && <code>{error.code}</code>}
       </div>
       {isRun && hasQuestion && readOnly === undefined && agent !== undefined && (
-        <Button small icon="refresh" onClick={() => regenerate()}>
+        <Button small icon="refresh" disabled={isStarting} onClick={() => regenerate()}>
           Try again
         </Button>
       )}
@@ -97,11 +97,12 @@ export function RunNotice(): ReactElement | null {
   );
 }
 
-/** What the run is at: its open steps, or that it has begun. */
+/** What the run is at: its open steps, or that it has begun; or that it was asked for. */
 export function RunProgress(): ReactElement | null {
-  const { status, steps } = useThread();
-  if (status !== "running") return null;
-  const words = steps.map(({ name }) => name).join(" · ");
+  const { status, isStarting, steps } = useThread();
+  const isRunning = status === "running";
+  if (!isRunning && !isStarting) return null;
+  const words = isRunning ? steps.map(({ name }) => name).join(" · ") : "Sending";
   return (
     <p className="talk-progress-line" role="status">
       <span className="talk-dots" aria-hidden="true">

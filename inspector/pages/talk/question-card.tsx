@@ -15,6 +15,7 @@ import "./question-card.css";
 /** All questions that are open. */
 export function Questions(): ReactElement | null {
   const { interrupts, answers } = useInterrupts();
+  const { newest } = useThread();
   if (interrupts.length === 0) return null;
   const given = interrupts.filter(({ id }) => answers.has(id)).length;
   return (
@@ -25,7 +26,8 @@ export function Questions(): ReactElement | null {
         </p>
       )}
       {interrupts.map((interrupt) => (
-        <QuestionCard key={interrupt.id} interrupt={interrupt} />
+        // A run that asks under the same id again, at once, asks another question.
+        <QuestionCard key={`${newest.runId} ${interrupt.id}`} interrupt={interrupt} />
       ))}
     </section>
   );

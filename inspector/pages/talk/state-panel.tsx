@@ -15,7 +15,9 @@ const isEmpty = (state: unknown): boolean =>
 
 /** The shared state. */
 export function StatePanel({ onClose }: { readonly onClose: () => void }): ReactElement {
-  const { readOnly } = useTalk();
+  const { readOnly, facts } = useTalk();
+  // Before the conversation is open every state looks empty: who changed that would put nothing in place of it.
+  const { isKnown } = facts;
   const [state, setState] = useSharedState();
   const [draft, setDraft] = useState<string>();
   const [problem, setProblem] = useState<string>();
@@ -35,7 +37,7 @@ export function StatePanel({ onClose }: { readonly onClose: () => void }): React
       <header>
         <h2>State</h2>
         {draft === undefined && <CopyButton text={text} what="State" />}
-        {draft === undefined && readOnly === undefined && (
+        {draft === undefined && isKnown && readOnly === undefined && (
           <Button small icon="edit" onClick={() => setDraft(text())}>
             Edit
           </Button>
@@ -44,7 +46,8 @@ export function StatePanel({ onClose }: { readonly onClose: () => void }): React
       </header>
       {draft === undefined ? (
         <div className="talk-state-view" tabIndex={0} role="group" aria-label="The state now">
-          {isEmpty(state) ? <p>Empty. An agent that shares state fills it in while it works.</p> : null}
+          {!isKnown && isEmpty(state) ? <p role="status">Opening the conversation…</p> : null}
+          {isKnown && isEmpty(state) ? <p>Empty. An agent that shares state fills it in while it works.</p> : null}
           {isEmpty(state) ? null : <JsonView value={state} openTo={3} />}
         </div>
       ) : (

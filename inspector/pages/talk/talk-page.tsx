@@ -59,7 +59,7 @@ export function TalkPage({ threadId }: ThreadPageProps): ReactElement {
     <TalkContext.Provider value={talk}>
       <ThreadRoot id={threadId} {...(name !== undefined && { agent: name })} className="talk">
         <OfferedTools />
-        <Head threadId={threadId} />
+        <Head threadId={threadId} facts={facts} />
         <ConnectionNotice />
         {error !== undefined && agents === undefined && (
           <ErrorState title="The agents cannot be listed" error={error} onRetry={retry} />
@@ -74,12 +74,18 @@ export function TalkPage({ threadId }: ThreadPageProps): ReactElement {
   );
 }
 
-function Head({ threadId }: { readonly threadId: string }): ReactElement {
-  const { status, pendingToolCalls } = useThread();
+function Head({ threadId, facts }: { readonly threadId: string; readonly facts: Facts }): ReactElement {
+  const { status, newest, pendingToolCalls } = useThread();
   const [state, setState] = useQueryValue("state");
   const isOpen = state === "open";
   return (
-    <ThreadHeader threadId={threadId} page="Talk" status={pendingToolCalls.length > 0 ? "interrupted" : status}>
+    <ThreadHeader
+      threadId={threadId}
+      page="Talk"
+      title={facts.title}
+      isNew={facts.isKnown && newest.runId === undefined}
+      status={pendingToolCalls.length > 0 ? "interrupted" : status}
+    >
       <Button small icon="state" aria-pressed={isOpen} onClick={() => setState(isOpen ? "" : "open")}>
         State
       </Button>
@@ -153,9 +159,9 @@ function Nothing({
   readonly isKnown: boolean;
   readonly onTour: (() => void) | undefined;
 }): ReactElement | null {
-  const { status } = useThread();
+  const { status, isStarting } = useThread();
   if (!isKnown) return <Loading label="Opening the conversation" />;
-  return agent === undefined || status === "running" ? null : <Welcome agent={agent} onTour={onTour} />;
+  return agent === undefined || isStarting || status === "running" ? null : <Welcome agent={agent} onTour={onTour} />;
 }
 
 function AgentChoice({

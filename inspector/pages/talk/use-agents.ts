@@ -12,6 +12,9 @@ export interface Agents {
   readonly retry: () => void;
 }
 
+/** Agents that could not be listed are asked for again so much later. */
+const RETRY_MS = 2000;
+
 /** The agents of the server. `isOnline` says whether it can be asked; they are asked for again when it can once more. */
 export function useAgents(isOnline: boolean): Agents {
   const client = useHeddle();
@@ -20,14 +23,18 @@ export function useAgents(isOnline: boolean): Agents {
   useEffect(() => {
     if (!isOnline) return undefined;
     let isWanted = true;
+    let timer: ReturnType<typeof setTimeout> | undefined;
     client.agents().then(
       (agents) => isWanted && setKnown({ agents, error: undefined }),
       (error: unknown) => {
-        if (isWanted && error instanceof HeddleError) setKnown((before) => ({ ...before, error }));
+        if (!isWanted || !(error instanceof HeddleError)) return;
+        setKnown((before) => ({ ...before, error }));
+        if (error.retryable) timer = setTimeout(() => setAttempt((count) => count + 1), RETRY_MS);
       },
     );
     return () => {
       isWanted = false;
+      clearTimeout(timer);
     };
   }, [client, attempt, isOnline]);
   return { ...known, retry: () => setAttempt((count) => count + 1) };

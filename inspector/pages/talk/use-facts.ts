@@ -12,6 +12,7 @@ import type { Subagents } from "./subagents.ts";
 /** What is known. */
 export interface Facts {
   readonly role: ThreadDetails["role"] | undefined;
+  readonly title: string | undefined;
   /** The agent of the newest run; undefined where it is not known, or there is none. */
   readonly lastAgent: string | undefined;
   /** Whether it was asked for, where there is a thread at all. */
@@ -27,6 +28,7 @@ type Asked = Omit<Facts, "subagents">;
 
 const NOTHING: Asked = {
   role: undefined,
+  title: undefined,
   lastAgent: undefined,
   isKnown: false,
   calls: new Map(),
@@ -34,10 +36,14 @@ const NOTHING: Asked = {
   times: {},
 };
 
+/** What could not be learned is asked for again so much later. */
+const RETRY_MS = 2000;
+
 /** What is known of the thread around. */
 export function useFacts(threadId: string): Facts {
   const { thread, newest, connection } = useThread(threadId);
   const [asked, setAsked] = useState(NOTHING);
+  const [attempt, setAttempt] = useState(0);
   const isOnline = connection === "live" || connection === "caught-up";
   const isRunning = newest.status === "running";
   useEffect(() => {
@@ -47,24 +53,29 @@ export function useFacts(threadId: string): Facts {
       return undefined;
     }
     let isWanted = true;
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const parts = Promise.all([thread.details(), isRunning ? undefined : thread.snapshotAt(newest.runId)]);
     parts.then(
       ([details, snapshot]) => isWanted && setAsked((before) => factsOf(before, details, snapshot)),
-      // The connection is lost, or the thread is gone: whoever follows it says so.
-      () => undefined,
+      // Where the connection is lost, or the thread is gone, whoever follows it says so; then nobody is online here.
+      () => {
+        if (isWanted) timer = setTimeout(() => setAttempt((count) => count + 1), RETRY_MS);
+      },
     );
     return () => {
       isWanted = false;
+      clearTimeout(timer);
     };
-  }, [thread, newest.runId, isRunning, isOnline]);
+  }, [thread, newest.runId, isRunning, isOnline, attempt]);
   const subagents = useSubagents(thread, asked.runs);
   return useMemo(() => ({ ...asked, subagents }), [asked, subagents]);
 }
 
 function factsOf(before: Asked, details: ThreadDetails, snapshot: ThreadSnapshot | undefined): Asked {
-  const { role, runs } = details;
+  const { role, title, runs } = details;
   return {
     role,
+    title,
     lastAgent: runs.findLast(({ kind }) => kind !== "spawn")?.agent,
     isKnown: true,
     calls: snapshot === undefined ? before.calls : new Map(snapshot.toolCalls.map((call) => [call.id, call])),

@@ -25,6 +25,8 @@ export interface TourPlace {
   /** Begins: here where nothing was said yet, else in a new conversation. */
   readonly begin: (isEmpty: boolean) => void;
   readonly done: () => void;
+  /** What the step that is shown proposes did not come about. */
+  readonly undo: () => void;
   readonly next: () => void;
   readonly back: () => void;
   readonly close: () => void;
@@ -68,6 +70,10 @@ export function useTour(threadId: string): TourPlace {
       else go(linkTo("talk", newThreadId(), { tour: "on" }));
     },
     done: () => here !== undefined && move({ ...here, isDone: true }),
+    undo: () => {
+      const now = kept();
+      if (here !== undefined && now?.threadId === threadId && now.at === here.at) move({ ...now, isDone: false });
+    },
     next: () => step(1),
     back: () => step(-1),
     close: () => {

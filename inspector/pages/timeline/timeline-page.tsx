@@ -30,7 +30,7 @@ export function TimelinePage({ threadId }: ThreadPageProps): ReactElement {
   useCopyKey(useCallback(() => setCopying(true), []));
   return (
     <>
-      <ThreadHeader threadId={threadId} page="Timeline">
+      <ThreadHeader threadId={threadId} page="Timeline" isNew={log.status === "missing"}>
         {log.status === "reconnecting" && (
           <span className="timeline-reconnecting" role="status">
             Reconnecting…

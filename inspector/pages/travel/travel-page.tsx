@@ -39,7 +39,7 @@ export function TravelPage({ threadId }: ThreadPageProps): ReactElement {
   }
   return (
     <>
-      <ThreadHeader threadId={threadId} page="Time travel" />
+      <ThreadHeader threadId={threadId} page="Time travel" isNew={log.status === "missing"} />
       {log.status === "failed" ? (
         <ErrorState title="The log cannot be read" error={log.error} onRetry={log.retry} />
       ) : log.status === "missing" || details?.runs.length === 0 ? (

@@ -2,7 +2,7 @@
  * A question of a run, and what answers it. A question about a tool call is approved, with its arguments as they are or
  * changed, or declined; for any other a form is made of its schema. Answers are sent when every open question has one.
  */
-import { useState } from "react";
+import { Fragment, useState } from "react";
 import type { FormEvent, ReactElement, ReactNode } from "react";
 import type { Interrupt } from "../../protocol/index.ts";
 import { SchemaFields, fieldsOf, readFields } from "./schema-fields.tsx";
@@ -24,7 +24,15 @@ export interface ApprovalsProps {
 /** All open questions of the thread around. */
 export function Approvals({ children = card }: ApprovalsProps): ReactElement {
   const { interrupts } = useInterrupts();
-  return <>{interrupts.map(children)}</>;
+  const { newest } = useThread();
+  // A run that asks under the same id again, at once, asks another question.
+  return (
+    <>
+      {interrupts.map((interrupt) => (
+        <Fragment key={`${newest.runId} ${interrupt.id}`}>{children(interrupt)}</Fragment>
+      ))}
+    </>
+  );
 }
 
 const card = (interrupt: Interrupt): ReactElement => <ApprovalCard key={interrupt.id} interrupt={interrupt} />;

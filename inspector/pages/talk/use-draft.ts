@@ -1,0 +1,56 @@
+/**
+ * What is being written in a conversation: a text and files. What was taken to be sent and was refused comes back, unless
+ * something else was written meanwhile.
+ */
+import { useMemo, useSyncExternalStore } from "react";
+import { say, sayFailure } from "../../ui/toast.tsx";
+import { attachmentOf, refusalOf } from "./attachments.ts";
+import { changeDraft, draftIn, isBlank, onDraft } from "./drafts.ts";
+import type { MessageDraft } from "./drafts.ts";
+
+/** What changes it. */
+export interface DraftActions {
+  readonly setText: (text: string) => void;
+  readonly add: (files: Iterable<File>) => void;
+  readonly remove: (key: string) => void;
+  /** Empties it; the function that it gives puts back what was there. */
+  readonly take: () => () => void;
+}
+
+/** What is being written in a conversation. */
+export function useDraft(threadId: string): MessageDraft & DraftActions {
+  const draft = useSyncExternalStore(onDraft, () => draftIn(threadId));
+  const actions = useMemo(() => actionsOf(threadId), [threadId]);
+  return { ...draft, ...actions };
+}
+
+const actionsOf = (threadId: string): DraftActions => ({
+  setText: (text) => changeDraft(threadId, () => ({ text })),
+  add: (files) => {
+    const tried = Array.from(files, (file) => ({ file, refusal: refusalOf(file) }));
+    for (const { refusal } of tried) if (refusal !== undefined) say(refusal, { failure: true });
+    void read(
+      threadId,
+      tried.flatMap(({ file, refusal }) => (refusal === undefined ? [file] : [])),
+    );
+  },
+  remove: (key) =>
+    changeDraft(threadId, ({ attachments }) => ({ attachments: attachments.filter((each) => each.key !== key) })),
+  take: () => {
+    const { text, attachments } = draftIn(threadId);
+    changeDraft(threadId, () => ({ text: "", attachments: [] }));
+    return () => changeDraft(threadId, (now) => (isBlank(now) ? { text, attachments } : {}));
+  },
+});
+
+/** Never rejects. */
+async function read(threadId: string, files: readonly File[]): Promise<void> {
+  changeDraft(threadId, ({ reading }) => ({ reading: reading + files.length }));
+  for (const result of await Promise.allSettled(files.map(attachmentOf))) {
+    changeDraft(threadId, ({ attachments, reading }) => ({
+      reading: reading - 1,
+      ...(result.status === "fulfilled" && { attachments: [...attachments, result.value] }),
+    }));
+    if (result.status === "rejected") sayFailure(result.reason);
+  }
+}
