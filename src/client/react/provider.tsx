@@ -22,7 +22,16 @@ export function HeddleProvider(props: HeddleProviderProps): ReactElement {
   return <ClientContext.Provider value={props.client}>{props.children}</ClientContext.Provider>;
 }
 
+const ASKED = Symbol("a function gives the token");
+
 type OwnClientProps = { readonly url: string; readonly children?: ReactNode } & ConnectOptions;
+
+/** A client that nothing on the page uses: it is let go of, unless something does again at once. */
+interface Leaving {
+  readonly client: HeddleClient;
+  readonly timer: ReturnType<typeof setTimeout>;
+  isOver: boolean;
+}
 
 function OwnClient({ url, children, token, ...options }: OwnClientProps): ReactElement {
   const newest = useRef(token);
@@ -32,18 +41,29 @@ function OwnClient({ url, children, token, ...options }: OwnClientProps): ReactE
   const ask: Token = () => (typeof newest.current === "function" ? newest.current() : newest.current);
   const begin = (): HeddleClient => connect(url, { ...options, token: typeof token === "function" ? ask : token });
   const [client, setClient] = useState(begin);
-  const leaving = useRef<{ timer: ReturnType<typeof setTimeout>; isOver: boolean }>(undefined);
+  // Functions are asked each time; any other token is its client's for good, so another one has another client.
+  const kind = typeof token === "function" ? ASKED : token;
+  const [of, setOf] = useState(kind);
+  if (of !== kind) {
+    setOf(kind);
+    setClient(begin);
+  }
+  const leaving = useRef<Leaving>(undefined);
   useEffect(() => {
-    clearTimeout(leaving.current?.timer);
-    // What was hidden for a while, and is shown again, begins anew.
-    if (leaving.current?.isOver === true) setClient(begin);
+    const left = leaving.current;
     leaving.current = undefined;
+    if (left?.client === client) {
+      clearTimeout(left.timer);
+      // What was hidden for a while, and is shown again, begins anew.
+      if (left.isOver) setClient(begin);
+    }
     return () => {
       const leave = (): void => {
-        if (leaving.current !== undefined) leaving.current.isOver = true;
+        own.isOver = true;
         client.close();
       };
-      leaving.current = { timer: setTimeout(leave, 0), isOver: false };
+      const own: Leaving = { client, timer: setTimeout(leave, 0), isOver: false };
+      leaving.current = own;
     };
   }, [client]);
   return <ClientContext.Provider value={client}>{children}</ClientContext.Provider>;
