@@ -12,11 +12,11 @@ test("who gets a token later asks with it, and no more without it", { timeout: 6
   const give = (token: string): Promise<unknown> =>
     page.evaluate((given) => Reflect.get(globalThis, "give")(given), token);
   await page.evaluate(() => Reflect.get(globalThis, "begin")());
-  await expect.poll(told).toEqual({ asked: ["none"], mounts: 1 });
+  await expect.poll(told, { timeout: 10_000 }).toEqual({ asked: ["none"], mounts: 1 });
   await give("one");
-  await expect.poll(told).toEqual({ asked: ["Bearer one", "left none", "none"], mounts: 1 });
+  await expect.poll(told, { timeout: 10_000 }).toEqual({ asked: ["Bearer one", "left none", "none"], mounts: 1 });
   await give("two");
-  await expect.poll(told).toEqual({
+  await expect.poll(told, { timeout: 10_000 }).toEqual({
     asked: ["Bearer one", "Bearer two", "left Bearer one", "left none", "none"],
     mounts: 1,
   });

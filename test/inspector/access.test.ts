@@ -52,7 +52,7 @@ test("a token is asked for; a wrong one is refused with why; the right one stays
   const socket = await opened;
   await page.getByRole("button", { name: "Use another token" }).click();
   await page.getByRole("heading", { name: "Sign in to Heddle" }).waitFor();
-  await expect.poll(() => socket.isClosed()).toBe(true);
+  await expect.poll(() => socket.isClosed(), { timeout: 10_000 }).toBe(true);
 });
 
 test("another tenant's token shows that tenant's threads, and none of the others', by link neither", async () => {
