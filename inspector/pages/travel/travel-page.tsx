@@ -7,6 +7,7 @@ import type { ReactElement } from "react";
 import type { RunSummary, ThreadDetails } from "heddle/client";
 import type { ThreadPageProps } from "../../app.tsx";
 import { useLog } from "../../log/use-log.ts";
+import { droppedWords } from "../../log/thread-log.ts";
 import type { LogEntry, LogView } from "../../log/thread-log.ts";
 import { go, linkTo, useQueryValue } from "../../route.ts";
 import { BranchSelect } from "../../runs/branch-select.tsx";
@@ -124,6 +125,7 @@ function Travel({
           Reading the log: {formatCount(log.count)} of {formatCount(log.total)} events…
         </p>
       )}
+      {log.dropped > 0 && <p className="travel-loading">{droppedWords(log)}</p>}
       {log.status === "reconnecting" && (
         <p className="travel-loading" role="status">
           The server does not answer. What is new comes when it is back.
