@@ -234,4 +234,5 @@ test("who ran it is filled in once the server says so", async () => {
   await page.getByLabel("What is copied").getByText("Which agent ran it is not known yet").waitFor();
   answers.resolve();
   await page.getByLabel("What is copied").getByText("/agents/tools").waitFor();
+  expect(asked).toBeGreaterThan(1);
 });

@@ -26,6 +26,11 @@ export function BranchesPage({ threadId }: ThreadPageProps): ReactElement {
   return (
     <>
       <ThreadHeader threadId={threadId} page="Branches" title={details?.title} status={details?.status}>
+        {log.status === "reconnecting" && (
+          <p className="branches-count" role="status">
+            The server does not answer. What is new comes when it is back.
+          </p>
+        )}
         {details !== undefined && !isEmpty && (
           <p className="branches-count">
             {counted(details.runs.length, "run")}, {counted(details.heads.length, "branch", "branches")}

@@ -36,7 +36,8 @@ export function TravelPage({ threadId }: ThreadPageProps): ReactElement {
   const [at] = useQueryValue("at");
   const branch = details === undefined ? undefined : chosenBranch(details, log, head, seqIn(at));
   if (branch !== undefined && details !== undefined && log.count > 0 && log.status !== "missing") {
-    return <Travel key={branch} threadId={threadId} details={details} log={log} branch={branch} />;
+    // A head that moves while one looks, or writes, takes nothing away: only who chooses another branch begins anew.
+    return <Travel key={head} threadId={threadId} details={details} log={log} branch={branch} />;
   }
   return (
     <>
