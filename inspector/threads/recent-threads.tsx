@@ -28,19 +28,34 @@ export function RecentThreadsRoot({ children }: { readonly children: ReactNode }
   useEffect(() => {
     if (attention === "none") return undefined;
     if (attention === "glance")
-      return asking(async () => setRecent({ ...(await all.list({ limit: LIMIT })), error: undefined }));
+      return asking(
+        () => all.list({ limit: LIMIT }),
+        ({ threads }) => setRecent({ threads, error: undefined }),
+      );
     const live = all.live(() => setRecent({ threads: live.threads, error: live.error }), { limit: LIMIT });
     return () => live.close();
   }, [all, attention]);
   return <RecentContext.Provider value={recent}>{children}</RecentContext.Provider>;
 }
 
-/** Asks now, and again and again until the function that it gives is called. What fails is asked the next time. */
-function asking(ask: () => Promise<void>): () => void {
-  const again = (): void => void ask().catch(() => undefined);
-  again();
-  const timer = setInterval(again, GLANCE_MS);
-  return () => clearInterval(timer);
+/**
+ * Asks now, and a while after each answer, until the function that it gives is called; what is answered then is dropped, since
+ * something newer may be known. What fails is asked the next time.
+ */
+function asking<T>(ask: () => Promise<T>, onAnswer: (answer: T) => void): () => void {
+  let isWanted = true;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const again = async (): Promise<void> => {
+    const answer = await ask().catch(() => undefined);
+    if (!isWanted) return;
+    if (answer !== undefined) onAnswer(answer);
+    timer = setTimeout(() => void again(), GLANCE_MS);
+  };
+  void again();
+  return () => {
+    isWanted = false;
+    clearTimeout(timer);
+  };
 }
 
 /** The newest threads, in a component. */
