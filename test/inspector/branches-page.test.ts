@@ -91,6 +91,20 @@ test("a run is forked, answered again, noted, and made the current one; the grap
   expect(await tree.getByRole("treeitem").count()).toBe(6);
 });
 
+test("a conversation that is archived, and so in no list, is live all the same", async () => {
+  const client = connect(server.url);
+  onTestFinished(() => client.close());
+  const thread = client.thread("aside");
+  await thread.run("chat", "One").finished;
+  await client.threads.archive("aside");
+  const page = await visit(server.url, { at: "#/branches/aside" });
+  await page.getByText("1 run, 1 branch").waitFor();
+  await thread.run("chat", "Two").finished;
+  await page.getByText("2 runs, 1 branch").waitFor();
+  await page.getByLabel("The run").getByText("Finished").waitFor();
+  expect((await thread.details()).archived).toBe(true);
+});
+
 test("what is written about a run stays when the head moves; who leaves while a run begins is left alone", async () => {
   const client = connect(server.url);
   onTestFinished(() => client.close());

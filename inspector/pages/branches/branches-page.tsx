@@ -21,7 +21,7 @@ import "./branches-page.css";
 /** The page. */
 export function BranchesPage({ threadId }: ThreadPageProps): ReactElement {
   const log = useLog(threadId);
-  const { details, error, refresh } = useDetails(threadId);
+  const { details, error, refresh } = useDetails(threadId, log);
   const isEmpty = error?.code === "thread-unknown" || details?.runs.length === 0;
   return (
     <>

@@ -4,6 +4,7 @@ import type { ReactElement } from "react";
 import type { RunSummary } from "heddle/client";
 import type { ThreadPageProps } from "../../app.tsx";
 import { droppedWords } from "../../log/thread-log.ts";
+import type { LogView } from "../../log/thread-log.ts";
 import { linkTo, useQueryValue } from "../../route.ts";
 import { useConnection } from "../../server/connection.tsx";
 import { ThreadHeader } from "../../shell/thread-header.tsx";
@@ -27,8 +28,8 @@ export function TimelinePage({ threadId }: ThreadPageProps): ReactElement {
   const [isCopying, setCopying] = useState(false);
   const openPane = useCallback(() => setPaneOpen(true), []);
   const timeline = useTimeline(threadId, openPane);
-  const runs = useRuns(threadId);
   const { log, isPaused, pause, count } = timeline;
+  const runs = useRuns(threadId, log);
   const waiting = log.count - count;
   // What is copied of a log that is still read would be a part of what it says it is.
   const mayCopy = count > 0 && log.status !== "loading";
@@ -73,8 +74,8 @@ function useCopyKey(onCopy: () => void): void {
 
 type Runs = ReadonlyMap<string, RunSummary>;
 
-const useRuns = (threadId: string): Runs => {
-  const { details } = useDetails(threadId);
+const useRuns = (threadId: string, log: LogView): Runs => {
+  const { details } = useDetails(threadId, log);
   return useMemo(() => new Map((details?.runs ?? []).map((run) => [run.runId, run])), [details]);
 };
 

@@ -31,7 +31,7 @@ import "./travel-page.css";
 /** The page. */
 export function TravelPage({ threadId }: ThreadPageProps): ReactElement {
   const log = useLog(threadId);
-  const { details, error, refresh } = useDetails(threadId);
+  const { details, error, refresh } = useDetails(threadId, log);
   const [head] = useQueryValue("head");
   const [at] = useQueryValue("at");
   const branch = details === undefined ? undefined : chosenBranch(details, log, head, seqIn(at));
