@@ -32,6 +32,8 @@ export interface LogView {
   readonly count: number;
   /** How many events the log had when it was opened. */
   readonly total: number;
+  /** How many events at its beginning were dropped by retention: they are not among the entries. */
+  readonly dropped: number;
   /** `loading` until all that was there at first is here; `missing` while there is no such thread. */
   readonly status: "loading" | "live" | "reconnecting" | "missing" | "failed";
   /** Why it is followed no more. */
@@ -39,6 +41,7 @@ export interface LogView {
 }
 
 const RETRY_MS = 1000;
+const SEQ_DIGITS = 16;
 /** While a long log is read the page has to stay usable. */
 const LOADING_MS = 120;
 /** So long events are taken in before anything else has its turn: what has arrived comes without a pause otherwise. */
@@ -49,11 +52,13 @@ export class ThreadLog {
   readonly #client: HeddleClient;
   readonly #threadId: string;
   readonly #listeners = new Set<() => void>();
-  #view: LogView = { entries: [], count: 0, total: 0, status: "loading", error: undefined };
+  #view: LogView = { entries: [], count: 0, total: 0, dropped: 0, status: "loading", error: undefined };
   #entries: LogEntry[] = [];
   #status: LogView["status"] = "loading";
   #error: HeddleError | undefined;
-  #total = 0;
+  /** The newest event when it was opened; undefined until that is known. */
+  #newest: string | undefined;
+  #dropped = 0;
   #stop: AbortController | undefined;
   #given: Attention = "none";
   #leave: (() => void) | undefined;
@@ -103,39 +108,56 @@ export class ThreadLog {
 
   /** Follows until the signal says so, by a stream that is held open or by asking again and again. Never rejects. */
   async #follow(signal: AbortSignal, isHeld: boolean): Promise<void> {
-    const thread = this.#client.thread(this.#threadId);
+    let isCaughtUp = false;
     while (!signal.aborted) {
       try {
-        if (this.#total === 0) this.#total = seqOf((await thread.details()).lastEventId);
-        const after = this.#entries.at(-1)?.id;
-        this.#says(this.#entries.length < this.#total ? "loading" : "live");
-        const log = thread.history({
-          ...(after !== undefined && { after }),
-          all: true,
-          meta: true,
-          follow: isHeld,
-          signal,
-        });
-        let since = performance.now();
-        for await (const { id, event } of log) {
-          if (signal.aborted) return;
-          this.#take(id, event);
-          if (performance.now() - since < SLICE_MS) continue;
-          await nextTask();
-          since = performance.now();
-        }
+        // What is there is read to its end first: only that says that there is no more, also where the newest may not be seen.
+        await this.#read(signal, isHeld && isCaughtUp);
+        if (signal.aborted) return;
+        const isFirst = !isCaughtUp;
+        isCaughtUp = true;
+        this.#says("live");
+        if (isHeld && isFirst) continue;
       } catch (error) {
         if (signal.aborted) return;
+        isCaughtUp = false;
+        if (this.#skips(error)) continue;
         if (!this.#outlives(error)) return;
       }
       if (!signal.aborted) await pause(isHeld ? RETRY_MS : GLANCE_MS, signal);
     }
   }
 
+  /** Reads on from what is here. */
+  async #read(signal: AbortSignal, isHeld: boolean): Promise<void> {
+    const thread = this.#client.thread(this.#threadId);
+    if (this.#newest === undefined) {
+      const { lastEventId } = await thread.details();
+      if (signal.aborted) return;
+      this.#newest = lastEventId;
+      this.#says("loading");
+    }
+    const start = this.#dropped === 0 ? undefined : cursorAt(this.#newest, this.#dropped);
+    const after = this.#entries.at(-1)?.id ?? start;
+    const log = thread.history({
+      ...(after !== undefined && { after }),
+      all: true,
+      meta: true,
+      follow: isHeld,
+      signal,
+    });
+    let since = performance.now();
+    for await (const { id, event } of log) {
+      if (signal.aborted) return;
+      this.#take(id, event);
+      if (performance.now() - since < SLICE_MS) continue;
+      await nextTask();
+      since = performance.now();
+    }
+  }
+
   #take(id: string, event: Event): void {
-    const seq = seqOf(id);
-    this.#entries.push({ seq, id, runId: runOf(event), event, atMs: event.timestamp ?? undefined });
-    if (this.#status !== "live" && seq >= this.#total) this.#status = "live";
+    this.#entries.push({ seq: seqOf(id), id, runId: runOf(event), event, atMs: event.timestamp ?? undefined });
     this.#changed();
   }
 
@@ -160,12 +182,26 @@ export class ThreadLog {
     return true;
   }
 
+  /** Whether the beginning was dropped by retention, and it is read from behind that now. */
+  #skips(error: unknown): boolean {
+    const isTrimmed = error instanceof HeddleError && error.code === "cursor-trimmed";
+    const floor: unknown = isTrimmed ? Object(error.details).floor : undefined;
+    if (typeof floor !== "number" || floor <= this.#dropped) return false;
+    const newest = this.#newest;
+    this.#forget();
+    this.#newest = newest;
+    this.#dropped = floor;
+    return true;
+  }
+
   #forget(): void {
     this.#entries = [];
-    this.#total = 0;
+    this.#newest = undefined;
+    this.#dropped = 0;
   }
 
   #says(status: LogView["status"], error?: HeddleError): void {
+    if (status === this.#status && error === this.#error) return;
     this.#status = status;
     this.#error = error;
     this.#changed();
@@ -176,8 +212,9 @@ export class ThreadLog {
     this.#scheduled = true;
     const tell = (): void => {
       this.#scheduled = false;
-      const { length: count } = this.#entries;
-      this.#view = { entries: this.#entries, count, total: this.#total, status: this.#status, error: this.#error };
+      const [entries, dropped] = [this.#entries, this.#dropped];
+      const total = this.#newest === undefined ? 0 : Math.max(seqOf(this.#newest) - dropped, 0);
+      this.#view = { entries, count: entries.length, total, dropped, status: this.#status, error: this.#error };
       for (const listener of this.#listeners) listener();
     };
     if (this.#status === "loading") setTimeout(tell, LOADING_MS);
@@ -185,8 +222,16 @@ export class ThreadLog {
   }
 }
 
+/** What is missing at the beginning of a log, for whoever looks at it. */
+export const droppedWords = ({ dropped }: Pick<LogView, "dropped">): string =>
+  `The first ${dropped === 1 ? "event" : `${dropped} events`} of this conversation were dropped by retention: what is shown begins behind.`;
+
 /** The place in the log that a cursor names. */
-export const seqOf = (cursor: string): number => Number(cursor.slice(-16));
+export const seqOf = (cursor: string): number => Number(cursor.slice(-SEQ_DIGITS));
+
+/** The cursor of another place in the log of a cursor. */
+const cursorAt = (cursor: string, seq: number): string =>
+  cursor.slice(0, -SEQ_DIGITS) + String(seq).padStart(SEQ_DIGITS, "0");
 
 function runOf(event: Event): string {
   const ours: unknown = event.metadata?.[METADATA_KEY];

@@ -5,7 +5,8 @@ import type { Run, RunSummary } from "heddle/client";
 import { useHeddle } from "heddle/react";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { sayFailure } from "../ui/toast.tsx";
+import { say, sayFailure } from "../ui/toast.tsx";
+import { useIsHere } from "../ui/use-is-here.ts";
 import "../ui/field.css";
 import "./fork-dialog.css";
 
@@ -32,6 +33,7 @@ export function ForkDialog({
   const [agent, setAgent] = useState(run.agent);
   const [text, setText] = useState("");
   const [isStarting, setStarting] = useState(false);
+  const isHere = useIsHere();
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (text.trim() === "" || isStarting) return;
@@ -39,7 +41,9 @@ export function ForkDialog({
     try {
       const started = client.thread(threadId).fork(agent, run.runId, text.trim());
       await begun(started);
-      onStarted(started.runId);
+      // Who has gone elsewhere meanwhile stays there.
+      if (isHere()) onStarted(started.runId);
+      else say("The new branch runs.");
     } catch (error) {
       sayFailure(error);
       setStarting(false);
@@ -70,7 +74,7 @@ export function ForkDialog({
           ))}
         </select>
         <div className="fork-actions">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{isStarting ? "Close" : "Cancel"}</Button>
           <Button type="submit" kind="primary" icon="branches" disabled={text.trim() === "" || isStarting}>
             {isStarting ? "Starting…" : "Start the branch"}
           </Button>

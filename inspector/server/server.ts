@@ -40,8 +40,13 @@ export class Server {
       throw new HeddleError("server-unreachable", message, { url: this.url }, { cause });
     }
     if (!response.ok) throw refusalOf(text, response.status);
-    // The server is the one that this page was built with: its answers have the form that they are read in.
-    return JSON.parse(text);
+    try {
+      // The server is the one that this page was built with: its answers have the form that they are read in.
+      return JSON.parse(text);
+    } catch (cause) {
+      const message = "Something between here and the server answered in its place.";
+      throw new HeddleError("server-unreachable", message, { url: this.url }, { cause });
+    }
   }
 }
 

@@ -39,16 +39,16 @@ export function RecentThreadsRoot({ children }: { readonly children: ReactNode }
 }
 
 /**
- * Asks now, and again and again, one at a time, until the function that it gives is called: an answer that comes later is older
- * than what is known by then. What fails is asked the next time.
+ * Asks now, and a while after each answer, until the function that it gives is called; what is answered then is dropped, since
+ * something newer may be known. What fails is asked the next time.
  */
-function asking<T>(ask: () => Promise<T>, take: (answer: T) => void): () => void {
+function asking<T>(ask: () => Promise<T>, onAnswer: (answer: T) => void): () => void {
   let isWanted = true;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const again = async (): Promise<void> => {
     const answer = await ask().catch(() => undefined);
     if (!isWanted) return;
-    if (answer !== undefined) take(answer);
+    if (answer !== undefined) onAnswer(answer);
     timer = setTimeout(() => void again(), GLANCE_MS);
   };
   void again();

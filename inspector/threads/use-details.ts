@@ -2,10 +2,11 @@
  * Everything about a thread but what was said in it: its runs as a tree, heads, role; fetched anew when the thread changed.
  * While the server is away what is known stays, and it is asked again and again.
  */
-import { useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import type { ThreadDetails } from "heddle/client";
 import { HeddleError } from "heddle/protocol";
 import { useHeddle } from "heddle/react";
+import type { LogView } from "../log/thread-log.ts";
 import { useRecentThreads } from "./recent-threads.tsx";
 
 /** A thread in full. */
@@ -20,12 +21,13 @@ export interface Details {
 
 const RETRY_MS = 1000;
 
-/** A thread in full, in a component. */
-export function useDetails(threadId: string): Details {
+/** A thread in full, in a component. Its log says when it changed where no list does: one that is archived is in none. */
+export function useDetails(threadId: string, log?: LogView): Details {
   const client = useHeddle();
   const { threads } = useRecentThreads();
   const summary = threads?.find((thread) => thread.threadId === threadId);
-  const changed = `${summary?.updatedAt} ${summary?.status} ${summary?.head}`;
+  const moves = useMoves(log);
+  const changed = summary === undefined ? moves : `${summary.updatedAt} ${summary.status} ${summary.head}`;
   const [asked, setAsked] = useState(0);
   const [known, setKnown] = useState<Omit<Details, "refresh"> & { readonly of: string }>();
   useEffect(() => {
@@ -54,4 +56,19 @@ export function useDetails(threadId: string): Details {
   const refresh = useCallback(() => setAsked((count) => count + 1), []);
   const current = known?.of === threadId ? known : undefined;
   return { details: current?.details, error: current?.error, refresh };
+}
+
+const MOVES: ReadonlySet<string> = new Set(["RUN_STARTED", "RUN_FINISHED", "RUN_ERROR"]);
+
+/** The newest beginning or end of a run in a log; none while it is still read. */
+function useMoves(log: LogView | undefined): string {
+  const { entries = [], count = 0, status = "loading" } = log ?? {};
+  return useMemo(() => {
+    if (status === "loading") return "";
+    for (let place = count - 1; place >= 0; place--) {
+      const entry = entries[place];
+      if (entry !== undefined && MOVES.has(entry.event.type)) return entry.id;
+    }
+    return "";
+  }, [entries, count, status]);
 }

@@ -1,5 +1,6 @@
 /** Branches in a browser: the graph, one run, what can be done from it, two branches side by side, on a phone, read only. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { connect } from "heddle/client";
 import type { Served } from "../../src/server/fastify/index.ts";
 import { AGENTS, branchedThread } from "./branched-thread.ts";
 import type { Made } from "./branched-thread.ts";
@@ -88,6 +89,45 @@ test("a run is forked, answered again, noted, and made the current one; the grap
   await page.getByRole("button", { name: "Is current" }).waitFor();
   await tree.getByRole("treeitem", { name: /Bake two cakescurrent|Bake two cakes current/ }).waitFor();
   expect(await tree.getByRole("treeitem").count()).toBe(6);
+});
+
+test("a conversation that is archived, and so in no list, is live all the same", async () => {
+  const client = connect(server.url);
+  onTestFinished(() => client.close());
+  const thread = client.thread("aside");
+  await thread.run("chat", "One").finished;
+  await client.threads.archive("aside");
+  const page = await visit(server.url, { at: "#/branches/aside" });
+  await page.getByText("1 run, 1 branch").waitFor();
+  await thread.run("chat", "Two").finished;
+  await page.getByText("2 runs, 1 branch").waitFor();
+  await page.getByLabel("The run").getByText("Finished").waitFor();
+  expect((await thread.details()).archived).toBe(true);
+});
+
+test("what is written about a run stays when the head moves; who leaves while a run begins is left alone", async () => {
+  const client = connect(server.url);
+  onTestFinished(() => client.close());
+  const thread = client.thread("moving");
+  await thread.run("chat", "Where is it?").finished;
+  const page = await visit(server.url, { at: "#/branches/moving" });
+  await page.getByRole("button", { name: "Note" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Text").fill("Half a");
+  await thread.run("chat", "It moved").finished;
+  await page.getByText("2 runs, 1 branch").waitFor();
+  expect(await dialog.getByLabel("Text").inputValue()).toBe("Half a");
+  await dialog.getByRole("button", { name: "Keep" }).click();
+  await page.getByText("note: Half a").waitFor();
+  const answers = Promise.withResolvers<void>();
+  await page.route("**/threads/moving/snapshot*", (route) => answers.promise.then(() => route.continue()));
+  await page.getByRole("button", { name: "Answer again" }).click();
+  expect(await page.getByRole("button", { name: "Answer again" }).isDisabled()).toBe(true);
+  await page.getByRole("navigation").getByRole("link", { name: "Timeline" }).click();
+  await page.getByRole("treegrid").waitFor();
+  answers.resolve();
+  await page.getByText("The new branch runs.").waitFor();
+  expect(new URL(page.url()).hash).toBe("#/timeline/moving");
 });
 
 test.each(["light", "dark"] as const)(

@@ -68,6 +68,17 @@ test("the lines have this server's address and the agent that was chosen, and a 
   expect(await code(page).textContent()).toContain("langGraphAgent({");
 });
 
+test("no lines are shown before it is known which agents there are, also where that takes two tries", async () => {
+  const page = await visit(server.url, { mayComplain: /503/ });
+  await page.getByRole("link", { name: "Connect your own" }).waitFor();
+  let asked = 0;
+  await page.route("**/agents", (route) => (asked++ === 0 ? route.fulfill({ status: 503 }) : route.continue()));
+  await page.getByRole("link", { name: "Connect your own" }).click();
+  await page.getByText("Asking for the agents of this server").first().waitFor();
+  expect(await page.locator("pre").count()).toBe(0);
+  await page.locator("pre", { hasText: "chat" }).first().waitFor();
+});
+
 test("lines are copied as they stand", async () => {
   const page = await visit(server.url, { at: "#/connect?tab=use&with=client" });
   await code(page).waitFor();

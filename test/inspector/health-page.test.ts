@@ -123,6 +123,27 @@ test("a server that goes and comes back: the page says so, keeps what it knew, a
   expect(await page.getByText("the page keeps asking").count()).toBe(0);
 });
 
+test("a server that takes what is asked and never answers is not called ready", async () => {
+  const page = await visit(server.url);
+  await page.clock.install();
+  await page.goto(`${server.url}/#/health`);
+  await page.getByText("Ready", { exact: true }).waitFor();
+  await page.route("**/status", (route) => route.fulfill({ contentType: "text/html", body: "<p>Wait</p>" }));
+  await page.clock.runFor(3000);
+  await page.getByText(/Something between here and the server answered in its place/).waitFor();
+  await page.unroute("**/status");
+  await page.route("**/status", () => undefined);
+  const asked = page.waitForRequest("**/status");
+  await page.clock.runFor(5000);
+  await asked;
+  await page.clock.runFor(11_000);
+  await page.getByText(/The server has not answered for 10 seconds/).waitFor();
+  await page.unroute("**/status");
+  await page.getByRole("button", { name: "Ask now" }).click();
+  await page.getByText("Ready", { exact: true }).waitFor();
+  expect(await page.getByRole("alert").count()).toBe(0);
+});
+
 test("a store that is down, and fifty errors of long words, on a phone", async () => {
   const page = await visit(server.url, { at: "#/threads", width: "phone" });
   await page.route("**/status", (route) => route.fulfill({ json: FIXTURE }));

@@ -81,6 +81,39 @@ test("keyboard alone: move, rename, select, delete after being asked, open", asy
   await page.waitForURL(/#\/talk\/key-/);
 });
 
+test("what others do in the middle, and answers that come late, take neither keyboard nor focus away", async () => {
+  for (const id of ["mid-1", "mid-2", "mid-3", "mid-4"]) await talk(id);
+  const page = await visit(server.url, { at: "#/threads?q=mid-", mayComplain: /404/ });
+  // The row is deleted elsewhere while its title is written.
+  await row(page, "mid-4").locator(".threads-name").focus();
+  await page.keyboard.press("F2");
+  await page.keyboard.type("Half a na");
+  await client.threads.delete("mid-4");
+  await row(page, "mid-4").waitFor({ state: "detached" });
+  await row(page, "mid-3").locator(".threads-name").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.waitForFunction(() => document.activeElement?.textContent?.includes("mid-2"));
+  // One of those that are deleted is gone already, and nothing tells of it.
+  await page.route("**/threads/mid-3", async (route) => {
+    await client.threads.delete("mid-3");
+    await route.continue();
+  });
+  await page.keyboard.press("Space");
+  await page.getByRole("checkbox", { name: "Select mid-3" }).check();
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await page.getByText("2 conversations deleted.").waitFor();
+  // Who types elsewhere when the answer comes goes on typing.
+  const answers = Promise.withResolvers<void>();
+  await page.route("**/threads/mid-1", (route) => answers.promise.then(() => route.continue()));
+  await page.getByRole("button", { name: "Archive mid-1" }).click();
+  await page.getByRole("searchbox").focus();
+  answers.resolve();
+  await row(page, "mid-1").waitFor({ state: "detached" });
+  await page.getByText("Conversation archived.").waitFor();
+  expect(await page.evaluate(() => document.activeElement?.getAttribute("type"))).toBe("search");
+});
+
 test("it is live: threads of others come, change and go by themselves", async () => {
   const page = await visit(server.url, { at: "#/threads?q=live" });
   await page.getByRole("heading", { name: "Nothing found" }).waitFor();

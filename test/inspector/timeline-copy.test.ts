@@ -1,4 +1,5 @@
 /** What is copied from the timeline works as it is pasted: the fixture is read, the commands are answered, the test passes. */
+import { execFileSync } from "node:child_process";
 import { stripTypeScriptTypes } from "node:module";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { subagents } from "../../examples/agents/subagents.ts";
@@ -30,6 +31,8 @@ beforeAll(async () => {
     messages: [{ id: "u1", role: "user", content: "What's the weather in Ulm and Rome?" }],
   });
   await post("subagents", { runId: "r2", messages: [{ id: "u2", role: "user", content: "weaving" }] });
+  const note = { metaType: "note", payload: { text: "Well done" }, runId: "r1" };
+  await request(`/threads/${encodeURIComponent(THREAD)}/annotations`, note);
   const query = "all=true&meta=true&follow=false";
   const logged = await linesOf(`${server.url}/threads/${encodeURIComponent(THREAD)}/events?${query}`);
   const entries = logged.map(({ id, runId, event }): LogEntry => ({
@@ -46,11 +49,12 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 async function post(agent: string, input: object): Promise<string> {
-  const response = await fetch(`${server.url}/agents/${agent}`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ threadId: THREAD, protocolVersion: "1.0", ...input }),
-  });
+  return request(`/agents/${agent}`, { threadId: THREAD, protocolVersion: "1.0", ...input });
+}
+
+async function request(path: string, body: object): Promise<string> {
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(server.url + path, { method: "POST", headers, body: JSON.stringify(body) });
   return response.text();
 }
 
@@ -70,30 +74,45 @@ test("a run as fixture is what the CLI's reader takes for a whole, valid stream"
   const text = fixtureOf(selectionOf(index, "run", index.run("r1"), undefined));
   const read = [];
   for await (const { value } of protocol.decodeNdjson([text])) read.push(value);
-  const logged = await linesOf(`${server.url}/threads/${encodeURIComponent(THREAD)}/events?run=r1&follow=false`);
+  const logged = await linesOf(
+    `${server.url}/threads/${encodeURIComponent(THREAD)}/events?run=r1&meta=true&follow=false`,
+  );
   expect(read).toEqual(logged.map(({ event }) => event));
   expect(judgeFixture({ stream: read, expect: { outcome: "completed" } })).toEqual([]);
 });
 
-test.each([
-  ["an event", (at: TimelineIndex): Row => at.find(["call"], callId(at))?.last ?? 0, "event"],
-  ["a call", (at: TimelineIndex): Row => at.find(["call"], callId(at)) ?? 0, "group"],
-  ["a run", (at: TimelineIndex): Row => at.run("r2") ?? 0, "run"],
-] as const)("the address in the curl of %s gives exactly its events", async (_, rowIn, scope) => {
-  const selection = selectionOf(index, scope, rowIn(index), undefined);
-  const command = curlOf(selection, source);
-  const [address = "", , filter] = [...(command.split("#")[1]?.matchAll(QUOTED) ?? [])].map(([word]) => unquoted(word));
-  expect(address).toBe(eventsUrl(selection, source));
-  const lines = await linesOf(address);
-  const count = Number(/head -n (\d+)/.exec(command)?.[1] ?? Infinity);
-  const marked = command.includes("grep -F")
-    ? lines.filter((line) => JSON.stringify(line).includes(filter ?? "nothing"))
-    : lines;
-  expect(bare(marked.slice(0, count).map(({ event }) => event))).toEqual(selection.entries.map(bareEvent));
+/** Every row that there is: runs, what is in them, and each event. */
+const rowsIn = (at: TimelineIndex): readonly Row[] => {
+  const below = (row: Row): readonly Row[] => (typeof row === "number" ? [row] : [row, ...row.items.flatMap(below)]);
+  return at.runs.flatMap(below);
+};
+
+test("the curl of every row gives exactly its events, whatever stands between them", async () => {
+  const ways = new Set<string>();
+  for (const row of rowsIn(index)) {
+    const scope = typeof row === "number" ? "event" : row.kind === "run" ? "run" : "group";
+    const selection = selectionOf(index, scope, row, undefined);
+    const [read = ""] = curlOf(selection, source).split("\n\n");
+    const address = unquoted([...(read.split(".\n")[1] ?? "").matchAll(QUOTED)][0]?.[0] ?? "");
+    expect(address).toBe(eventsUrl(selection, source));
+    const [, filter = "cat"] = read.split(" | ");
+    ways.add(filter.split(" ")[0] ?? "");
+    const input = (await linesOf(address)).map((line) => `${JSON.stringify(line)}\n`).join("");
+    const lines = execFileSync("sh", ["-c", filter], { input, encoding: "utf8" }).trimEnd().split("\n");
+    const events = lines.map((line): Event => JSON.parse(line).event);
+    expect(bare(events)).toEqual(selection.entries.map(bareEvent));
+  }
+  expect(ways).toEqual(new Set(["cat", "head", "grep", "sed"]));
 });
 
-const callId = (at: TimelineIndex): string => at.runs[0]?.items.flatMap((item) => callIn(item))[0] ?? "";
-const callIn = (item: Row): readonly string[] => (typeof item === "number" || item.kind !== "call" ? [] : [item.id]);
+test("the test of every row passes as it is pasted", () => {
+  for (const row of rowsIn(index)) {
+    const scope = typeof row === "number" ? "event" : row.kind === "run" ? "run" : "group";
+    const code = testOf(selectionOf(index, scope, row, undefined));
+    execute(code);
+    expect(code).not.toContain("is refused");
+  }
+});
 
 test("the curl of a run starts it again, in a run beside it", async () => {
   const command = curlOf(selectionOf(index, "run", index.run("r1"), undefined), source);

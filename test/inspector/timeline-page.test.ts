@@ -1,6 +1,7 @@
 /** The page Timeline in a real browser: events as they come, put together, found, looked at, linked to and copied. */
 import type { Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { connect } from "heddle/client";
 import { load } from "../../examples/agents/load.ts";
 import { state } from "../../examples/agents/state.ts";
 import { subagents } from "../../examples/agents/subagents.ts";
@@ -187,4 +188,51 @@ test("a thread that nothing was said in is empty until something is", async () =
   await say("load", "nobody-yet", "r1", "go", { tokens: 3 });
   await rows(page).filter({ hasText: "RUN_FINISHED" }).waitFor();
   expect(await grid(page).getAttribute("aria-rowcount")).toBe("5");
+});
+
+test("another log under the same name takes the place of the one before, with nothing of it left", async () => {
+  await say("load", "renewed", "old", "go", { tokens: 3 });
+  const page = await visit(server.url, { at: "#/timeline/renewed?call=none", mayComplain: /404|410/ });
+  await rows(page).filter({ hasText: "RUN_FINISHED" }).click();
+  await details(page).getByText("old", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Pause" }).click();
+  await fetch(`${server.url}/threads/renewed`, { method: "DELETE" });
+  await say("tools", "renewed", "new", "1 + 1");
+  await rows(page).filter({ hasText: "calculate" }).first().waitFor();
+  await page.getByRole("button", { name: "Pause", pressed: false }).waitFor();
+  expect(await page.getByText("old", { exact: true }).count()).toBe(0);
+});
+
+test("what retention dropped is said, and the rest is shown", async () => {
+  const store = memoryStore();
+  const trimmed = await serving({ agents: [tools], store });
+  onTestFinished(() => trimmed.close());
+  const client = connect(trimmed.url);
+  onTestFinished(() => client.close());
+  await client.thread("kept").run("tools", "1 + 1").finished;
+  await expect.poll(() => store.unsettled()).toEqual([]);
+  await store.trim(Date.now() + 1);
+  const page = await visit(trimmed.url, { at: "#/timeline/kept", mayComplain: /410/ });
+  await page.getByRole("heading", { name: "Nothing has happened here yet" }).waitFor();
+  await client.thread("kept").run("tools", "2 + 2").finished;
+  await rows(page).filter({ hasText: "RUN_FINISHED" }).waitFor();
+  await page.getByText(/^The first \d+ events of this conversation were dropped by retention/).waitFor();
+});
+
+test("who ran it is filled in once the server says so", async () => {
+  const page = await visit(server.url);
+  const answers = Promise.withResolvers<void>();
+  let asked = 0;
+  await page.route("**/threads/talk", async (route) => {
+    // The first is how long the log is.
+    if (asked++ > 0) await answers.promise;
+    await route.continue();
+  });
+  await page.goto(`${server.url}/#/timeline/talk?run=r1`);
+  await page.getByRole("button", { name: "Copy", exact: true }).click();
+  await page.getByRole("radio", { name: "curl" }).check();
+  await page.getByLabel("What is copied").getByText("Which agent ran it is not known yet").waitFor();
+  answers.resolve();
+  await page.getByLabel("What is copied").getByText("/agents/tools").waitFor();
+  expect(asked).toBeGreaterThan(1);
 });

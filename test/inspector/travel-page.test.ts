@@ -1,6 +1,7 @@
 /** Time travel in a browser: through the events of a branch, by mouse and keyboard, compared, forked, on a phone, read only. */
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { connect } from "heddle/client";
 import type { Served } from "../../src/server/fastify/index.ts";
 import { AGENTS, branchedThread } from "./branched-thread.ts";
 import type { Made } from "./branched-thread.ts";
@@ -109,6 +110,25 @@ test("a fork goes on from the run that is looked at", async () => {
     .getByText(/You said 2 words: “Bake bread”/)
     .waitFor();
   expect(page.url()).toContain("head=");
+});
+
+test("a fork that is being written stays, and is of its run, whatever others do meanwhile", async () => {
+  const client = connect(server.url);
+  onTestFinished(() => client.close());
+  const thread = client.thread("moving");
+  const first = thread.run("chat", "Where is it?");
+  await first.finished;
+  const page = await visit(server.url, { at: "#/travel/moving" });
+  await page.getByRole("button", { name: "Fork from here" }).click();
+  const dialog = page.getByRole("dialog", { name: "Fork from here" });
+  await dialog.getByLabel("Message").fill("And where was it?");
+  await thread.run("chat", "It moved").finished;
+  await page.getByRole("log", { includeHidden: true }).getByText("It moved", { exact: true }).waitFor();
+  await dialog.getByText("Goes on after “Where is it?”").waitFor();
+  await dialog.getByRole("button", { name: "Start the branch" }).click();
+  await page.getByRole("log").getByText("And where was it?", { exact: true }).waitFor();
+  const { runs } = await thread.details();
+  expect(runs.map(({ parentRunId }) => parentRunId)).toEqual([undefined, first.runId, first.runId]);
 });
 
 test.each(["light", "dark"] as const)(

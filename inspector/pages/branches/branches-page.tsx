@@ -21,11 +21,16 @@ import "./branches-page.css";
 /** The page. */
 export function BranchesPage({ threadId }: ThreadPageProps): ReactElement {
   const log = useLog(threadId);
-  const { details, error, refresh } = useDetails(threadId);
+  const { details, error, refresh } = useDetails(threadId, log);
   const isEmpty = error?.code === "thread-unknown" || details?.runs.length === 0;
   return (
     <>
       <ThreadHeader threadId={threadId} page="Branches" title={details?.title} isNew={isEmpty} status={details?.status}>
+        {log.status === "reconnecting" && (
+          <p className="branches-count" role="status">
+            The server does not answer. What is new comes when it is back.
+          </p>
+        )}
         {details !== undefined && !isEmpty && (
           <p className="branches-count">
             {counted(details.runs.length, "run")}, {counted(details.heads.length, "branch", "branches")}

@@ -22,8 +22,11 @@ export function NoteDialog({
   const id = useId();
   const [text, setText] = useState("");
   const [type, setType] = useState("note");
+  const [isKeeping, setKeeping] = useState(false);
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
+    if (isKeeping) return;
+    setKeeping(true);
     const said = text.trim();
     try {
       await client.thread(threadId).annotate(type, said === "" ? undefined : { text: said }, runId);
@@ -31,6 +34,7 @@ export function NoteDialog({
       onClose();
     } catch (error) {
       sayFailure(error);
+      setKeeping(false);
     }
   };
   return (
@@ -59,8 +63,8 @@ export function NoteDialog({
         />
         <div className="fork-actions">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" disabled={type === "note" && text.trim() === ""}>
-            Keep
+          <Button type="submit" kind="primary" disabled={isKeeping || (type === "note" && text.trim() === "")}>
+            {isKeeping ? "Keeping…" : "Keep"}
           </Button>
         </div>
       </form>

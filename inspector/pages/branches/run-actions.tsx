@@ -8,6 +8,7 @@ import { ForkDialog, begun } from "../../runs/fork-dialog.tsx";
 import { READ_ONLY, useMayWrite } from "../../runs/use-may-write.ts";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { say, sayFailure } from "../../ui/toast.tsx";
+import { useIsHere } from "../../ui/use-is-here.ts";
 import { NoteDialog } from "./note-dialog.tsx";
 
 /** The actions of a run. */
@@ -29,34 +30,42 @@ export function RunActions({
   const client = useHeddle();
   const mayWrite = useMayWrite(details);
   const [open, setOpen] = useState<"fork" | "note">();
+  const { isBusy, attempt } = useAttempt(onChanged);
+  const isHere = useIsHere();
   const isOver = run.status !== "running" && run.status !== "queued";
   const isHead = run.runId === details.head;
   const why = !mayWrite ? READ_ONLY : isOver ? undefined : "The run has not ended yet.";
   const close = (): void => setOpen(undefined);
-  const attempt = (work: () => Promise<void>): void => void work().then(onChanged, sayFailure);
+  // The head may move meanwhile: what is written about this run stays with it.
+  const ask = (what: "fork" | "note"): void => {
+    onSelect(run.runId);
+    setOpen(what);
+  };
   const started = (runId: string): void => {
     close();
-    onSelect(runId);
     onChanged();
+    // Who looks at something else meanwhile stays there.
+    if (isHere()) onSelect(runId);
+    else say("The new branch runs.");
   };
   return (
     <div className="branches-actions">
       <Button
         small
         icon="check"
-        disabled={!mayWrite || isHead}
+        disabled={!mayWrite || isHead || isBusy}
         title={mayWrite ? "The conversation goes on from here." : READ_ONLY}
         onClick={() => attempt(() => makeCurrent(client, threadId, run))}
       >
         {isHead ? "Is current" : "Make current"}
       </Button>
-      <Button small icon="branches" disabled={why !== undefined} title={why} onClick={() => setOpen("fork")}>
+      <Button small icon="branches" disabled={why !== undefined} title={why} onClick={() => ask("fork")}>
         Fork
       </Button>
       <Button
         small
         icon="refresh"
-        disabled={why !== undefined}
+        disabled={why !== undefined || isBusy}
         title={why ?? "Has the agent answer once more, on a new branch."}
         onClick={() => attempt(() => regenerate(client, threadId, run).then(started))}
       >
@@ -67,7 +76,7 @@ export function RunActions({
         icon="edit"
         disabled={!mayWrite}
         title={mayWrite ? undefined : READ_ONLY}
-        onClick={() => setOpen("note")}
+        onClick={() => ask("note")}
       >
         Note
       </Button>
@@ -82,6 +91,17 @@ export function RunActions({
       {open === "note" && <NoteDialog threadId={threadId} runId={run.runId} onClose={close} />}
     </div>
   );
+}
+
+/** Does one thing at a time. */
+function useAttempt(onDone: () => void) {
+  const [isBusy, setBusy] = useState(false);
+  const attempt = async (work: () => Promise<void>): Promise<void> => {
+    setBusy(true);
+    await work().then(onDone, sayFailure);
+    setBusy(false);
+  };
+  return { isBusy, attempt };
 }
 
 /** The branch of a run beside the thread's own; that of the thread beside the newest other one. */

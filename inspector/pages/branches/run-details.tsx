@@ -67,7 +67,9 @@ export function RunDetails({
         </LinkButton>
       </div>
       <h3>Messages at its end</h3>
-      {error !== undefined && <ErrorState title="The messages cannot be shown" error={error} />}
+      {error !== undefined && snapshot === undefined && (
+        <ErrorState title="The messages cannot be shown" error={error} />
+      )}
       {error === undefined && snapshot === undefined && <Loading label="Asking for the messages" />}
       {snapshot !== undefined && (
         <div className="branches-messages">

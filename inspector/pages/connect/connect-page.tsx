@@ -5,11 +5,13 @@
 import { useEffect, useState } from "react";
 import type { ReactElement } from "react";
 import type { AgentInfo } from "heddle/client";
+import { HeddleError } from "heddle/protocol";
 import { useHeddle } from "heddle/react";
 import { linkTo, useQueryValue, useRoute } from "../../route.ts";
 import { useConnection } from "../../server/connection.tsx";
 import { PageHeader } from "../../shell/page-header.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
+import { Loading } from "../../ui/loading.tsx";
 import { sayFailure } from "../../ui/toast.tsx";
 import { CheckForm } from "./check-form.tsx";
 import { SNIPPETS } from "./snippets.ts";
@@ -19,6 +21,8 @@ import "./connect-page.css";
 
 /** The tabs, by what stands in the address. */
 const TABS = { use: "Clients", build: "Agents", test: "Test an agent" } as const;
+
+const RETRY_MS = 1000;
 
 type Tab = keyof typeof TABS;
 
@@ -53,7 +57,7 @@ function Snippets({ tab }: { readonly tab: "use" | "build" }): ReactElement {
   const { query } = useRoute();
   const agents = useAgents();
   const [asked] = useQueryValue("agent");
-  const names = agents.map(({ name }) => name);
+  const names = (agents ?? []).map(({ name }) => name);
   const agent = names.includes(asked) ? asked : (names[0] ?? (asked || "assistant"));
   const all = SNIPPETS[tab];
   const shown = all.find(({ id }) => id === query["with"]) ?? all[0];
@@ -73,8 +77,14 @@ function Snippets({ tab }: { readonly tab: "use" | "build" }): ReactElement {
         ))}
       </nav>
       <div className="connect-shown">
-        {tab === "use" && <AgentChoice names={names} agent={agent} />}
-        {shown !== undefined && <Shown snippet={shown} place={place} />}
+        {tab === "use" && agents === undefined ? (
+          <Loading label="Asking for the agents of this server" />
+        ) : (
+          <>
+            {tab === "use" && <AgentChoice names={names} agent={agent} />}
+            {shown !== undefined && <Shown snippet={shown} place={place} />}
+          </>
+        )}
       </div>
     </div>
   );
@@ -120,15 +130,27 @@ function AgentChoice({ names, agent }: { readonly names: readonly string[]; read
   );
 }
 
-/** The agents of the server; none until they are known. */
-function useAgents(): readonly AgentInfo[] {
+/** The agents of the server; undefined until they are known: lines with another name in them would not work. */
+function useAgents(): readonly AgentInfo[] | undefined {
   const client = useHeddle();
-  const [agents, setAgents] = useState<readonly AgentInfo[]>([]);
+  const [agents, setAgents] = useState<readonly AgentInfo[]>();
   useEffect(() => {
     let isWanted = true;
-    client.agents().then((known) => isWanted && setAgents(known), sayFailure);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const ask = (isFirst: boolean): void =>
+      void client.agents().then(
+        (known) => isWanted && setAgents(known),
+        (error: unknown) => {
+          if (!isWanted) return;
+          if (isFirst) sayFailure(error);
+          if (error instanceof HeddleError && error.retryable) timer = setTimeout(() => ask(false), RETRY_MS);
+          else setAgents([]);
+        },
+      );
+    ask(true);
     return () => {
       isWanted = false;
+      clearTimeout(timer);
     };
   }, [client]);
   return agents;

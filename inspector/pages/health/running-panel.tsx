@@ -56,8 +56,9 @@ function RunningRun({
       say("The run was stopped.");
     } catch (error) {
       sayFailure(error);
+      setStopping(false);
     }
-    setStopping(false);
+    // It is listed until it has ended.
     onStopped();
   };
   return (

@@ -21,6 +21,8 @@ export interface StatusView {
 
 const EVERY_MS = 2000;
 const MOST_MS = 8000;
+/** Who takes longer does not answer. */
+const ANSWER_MS = 10_000;
 
 /** How the server is, in a component. */
 export function useStatus(isWanted: boolean): StatusView {
@@ -36,8 +38,11 @@ export function useStatus(isWanted: boolean): StatusView {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const ask = async (failures: number): Promise<void> => {
       let failed = 0;
+      const late = new AbortController();
+      timer = setTimeout(() => late.abort(tooLate()), ANSWER_MS);
       try {
-        const answer = await server.json<Status>("/status", { signal: gone.signal });
+        const signal = AbortSignal.any([gone.signal, late.signal]);
+        const answer = await server.json<Status>("/status", { signal });
         setStatus(answer);
         setHistory((known) => remember(known, answer));
         setError(undefined);
@@ -46,6 +51,7 @@ export function useStatus(isWanted: boolean): StatusView {
         setError(cause);
         failed = failures + 1;
       }
+      clearTimeout(timer);
       timer = setTimeout(() => void ask(failed), Math.min(EVERY_MS * 2 ** failed, MOST_MS));
     };
     void ask(0);
@@ -56,3 +62,6 @@ export function useStatus(isWanted: boolean): StatusView {
   }, [server, isVisible, isWanted, asked]);
   return { status, samples: history.samples, error, refresh: () => setAsked((count) => count + 1) };
 }
+
+const tooLate = (): HeddleError =>
+  new HeddleError("server-unreachable", `The server has not answered for ${ANSWER_MS / 1000} seconds.`, {});

@@ -37,7 +37,7 @@ export function DeleteDialog({
         cannot be undone. Export first if you may want {isOne ? "it" : "them"} back.
       </p>
       <div className="threads-dialog-actions">
-        <Button onClick={onClose}>Keep</Button>
+        <Button onClick={onClose}>{isBusy ? "Close" : "Keep"}</Button>
         <Button
           kind="danger"
           icon="trash"

@@ -11,6 +11,8 @@ import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { formatBytes } from "../../ui/format.ts";
+import { say, sayFailure } from "../../ui/toast.tsx";
+import { useIsHere } from "../../ui/use-is-here.ts";
 import { copyId, threadIn } from "./export-file.ts";
 import "../../ui/field.css";
 
@@ -18,7 +20,7 @@ type Outcome =
   | { readonly kind: "busy" }
   | { readonly kind: "done"; readonly threadId: string; readonly name: string }
   | { readonly kind: "taken"; readonly threadId: string }
-  | { readonly kind: "failed"; readonly message: string };
+  | { readonly kind: "failed"; readonly message: string; readonly isUnsure: boolean };
 
 /** Imports what it is given, at once. */
 export function ImportDialog({
@@ -46,6 +48,7 @@ function Import({ file }: { readonly file: File }): ReactElement {
   const { threads } = useHeddle();
   const [outcome, setOutcome] = useState<Outcome>({ kind: "busy" });
   const started = useRef(false);
+  const isHere = useIsHere();
   const run = async (as?: string): Promise<void> => {
     setOutcome({ kind: "busy" });
     let lines = "";
@@ -53,10 +56,13 @@ function Import({ file }: { readonly file: File }): ReactElement {
       lines = await file.text();
       const { threadId, title } = await threads.import(lines, as);
       setOutcome({ kind: "done", threadId, name: title ?? threadId });
+      if (!isHere()) say(`${file.name} was imported.`);
     } catch (error) {
+      // Who closed the window is told all the same.
+      if (!isHere()) sayFailure(error);
       const isTaken = error instanceof HeddleError && error.code === "thread-exists";
       if (isTaken) setOutcome({ kind: "taken", threadId: as ?? threadIn(lines) ?? "thread" });
-      else setOutcome({ kind: "failed", message: error instanceof Error ? error.message : String(error) });
+      else setOutcome({ kind: "failed", message: messageOf(error), isUnsure: mayHaveDone(error) });
     }
   };
   useEffect(() => {
@@ -78,11 +84,28 @@ function Import({ file }: { readonly file: File }): ReactElement {
           Imported as <a href={linkTo("talk", outcome.threadId)}>{outcome.name}</a>.
         </p>
       )}
-      {outcome.kind === "failed" && <p className="threads-import-failure">{outcome.message} Nothing was imported.</p>}
+      {outcome.kind === "failed" && (
+        <div className="threads-import-failure">
+          <p>
+            {outcome.message}{" "}
+            {outcome.isUnsure ? "It may have been imported: trying again tells." : "Nothing was imported."}
+          </p>
+          {outcome.isUnsure && (
+            <Button small icon="refresh" onClick={() => void run()}>
+              Try again
+            </Button>
+          )}
+        </div>
+      )}
       {outcome.kind === "taken" && <AnotherId taken={outcome.threadId} onChosen={(id) => void run(id)} />}
     </li>
   );
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** An answer that got lost says nothing about what the server did. */
+const mayHaveDone = (error: unknown): boolean => error instanceof HeddleError && error.code === "server-unreachable";
 
 function AnotherId({
   taken,

@@ -1,5 +1,6 @@
 /** What is done to threads, one or several: each with words about what came of it. */
 import type { ThreadSummary, Threads } from "heddle/client";
+import { HeddleError } from "heddle/protocol";
 import { say, sayFailure } from "../../ui/toast.tsx";
 import { exportName, saveFile } from "./export-file.ts";
 
@@ -41,7 +42,12 @@ export const archiveAll = (
 
 /** Deletes threads. */
 export const deleteAll = (all: Threads, threads: readonly ThreadSummary[]): Promise<readonly ThreadSummary[]> =>
-  each(threads, "deleted", ({ threadId }) => all.delete(threadId));
+  each(threads, "deleted", ({ threadId }) => all.delete(threadId).catch(unlessGone));
+
+/** What somebody else deleted meanwhile is deleted. */
+function unlessGone(error: unknown): void {
+  if (!(error instanceof HeddleError) || error.code !== "thread-unknown") throw error;
+}
 
 /** Saves threads as files, one each. */
 export const exportAll = (all: Threads, threads: readonly ThreadSummary[]): Promise<readonly ThreadSummary[]> =>

@@ -3,6 +3,7 @@
  * fetched again when the beginning ends elsewhere, after a break for instance. A thread that changes comes to the beginning, so
  * of one that is in both the live one counts.
  */
+import { HeddleError } from "heddle/protocol";
 import type { LiveThreads, ThreadPage, ThreadQuery, ThreadSummary, Threads } from "heddle/client";
 
 /** A list as it is now. */
@@ -21,6 +22,7 @@ export interface ListView {
 export const UNKNOWN_LIST: ListView = { threads: undefined, hasMore: false, isLoading: false, error: undefined };
 
 const PAGE = 50;
+const RETRY_MS = 1000;
 
 /** A list of threads. */
 export class ThreadList {
@@ -33,6 +35,7 @@ export class ThreadList {
   #isLoading = false;
   #isClosed = false;
   #failure: Error | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(all: Threads, query: ThreadQuery, onChange: (view: ListView) => void) {
     this.#all = all;
@@ -58,16 +61,29 @@ export class ThreadList {
   /** Follows it no more. */
   close(): void {
     this.#isClosed = true;
+    clearTimeout(this.#timer);
     this.#live.close();
   }
 
   #changed(): void {
     if (this.#older.length > 0 && this.#live.next !== this.#olderFrom && !this.#isLoading) {
-      this.#load(this.#older.length).catch((error: Error) => {
-        this.#failure = error;
-        this.#tell();
-      });
+      this.#load(this.#older.length).then(
+        // The beginning may end elsewhere by now.
+        () => this.#live.next !== this.#olderFrom && this.#changed(),
+        (error: Error) => this.#failed(error),
+      );
     }
+    this.#tell();
+  }
+
+  /** What is known stays while it is tried again. */
+  #failed(error: Error): void {
+    if (this.#isClosed) return;
+    if (error instanceof HeddleError && error.retryable) {
+      this.#timer = setTimeout(() => this.#changed(), RETRY_MS);
+      return;
+    }
+    this.#failure = error;
     this.#tell();
   }
 

@@ -2,7 +2,7 @@
  * The rows of the list, with the keyboard: arrows, Home and End move, Enter opens, Space selects, F2 renames, Delete deletes. What
  * is selected is acted on from the bar above, which on narrow screens is the only place for it.
  */
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { KeyboardEvent, ReactElement } from "react";
 import type { ThreadSummary } from "heddle/client";
 import { useHeddle } from "heddle/react";
@@ -26,28 +26,29 @@ interface RowsProps {
 /** The rows. */
 export function ThreadRows({ list, threads, rights }: RowsProps): ReactElement {
   const { threads: all } = useHeddle();
-  const { rows, current, setCurrentId, focus } = useCurrent(threads);
-  const { selected, setSelected, select } = useSelection();
-  const [editedId, setEditedId] = useState<string>();
+  const { rows, current, setCurrentId, focus, focusSoon } = useCurrent(threads);
+  const { selected, setSelected, select, unselect } = useSelection();
+  const [edited, setEditedId] = useState<string>();
+  // A row that left while its title was written is written no more.
+  const editedId = threads.find(({ threadId }) => threadId === edited)?.threadId;
   const [doomed, setDoomed] = useState<readonly ThreadSummary[]>([]);
   const chosen = threads.filter(({ threadId }) => selected.has(threadId));
 
-  // When what is over the row, or in its place, is gone.
-  const focusSoon = (thread: ThreadSummary | undefined): void => void requestAnimationFrame(() => focus(thread));
   const left = (gone: readonly ThreadSummary[]): void => {
     for (const { threadId } of gone) list.forget(threadId);
-    setSelected(new Set());
+    unselect(gone);
   };
   const archive = async (which: readonly ThreadSummary[], archived: boolean): Promise<void> => {
     const next = neighbourOf(threads, which);
     left(await archiveAll(all, which, archived));
-    focusSoon(next);
+    focusSoon(next, which);
   };
   const remove = async (): Promise<void> => {
     const next = neighbourOf(threads, doomed);
     left(await deleteAll(all, doomed));
-    setDoomed([]);
-    focusSoon(next);
+    // Others may be asked about meanwhile.
+    setDoomed((asked) => (asked === doomed ? [] : asked));
+    focusSoon(next, doomed);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (current === undefined || event.ctrlKey || event.metaKey || event.altKey || editedId !== undefined) return;
@@ -114,7 +115,18 @@ function useCurrent(threads: readonly ThreadSummary[]) {
     const row = [...(rows.current?.children ?? [])].find((each) => rowId(each) === thread.threadId);
     row?.querySelector<HTMLElement>(".threads-name")?.focus();
   };
-  return { rows, current, setCurrentId, focus };
+  // When what is over the row, or in its place, is gone. Who does something else by then is left to it.
+  const [wanted, setWanted] = useState<{ thread: ThreadSummary | undefined; leaving: readonly ThreadSummary[] }>();
+  useEffect(() => {
+    if (wanted === undefined) return;
+    const { activeElement } = document;
+    const at = rowId(activeElement?.closest("li") ?? null);
+    const isFree = activeElement === document.body || wanted.leaving.some(({ threadId }) => threadId === at);
+    if (isFree) focus(wanted.thread);
+  }, [wanted]);
+  const focusSoon = (thread: ThreadSummary | undefined, leaving: readonly ThreadSummary[] = []): void =>
+    setWanted({ thread, leaving });
+  return { rows, current, setCurrentId, focus, focusSoon };
 }
 
 /** The rows that are selected. */
@@ -126,7 +138,9 @@ function useSelection() {
     else next.delete(threadId);
     setSelected(next);
   };
-  return { selected, setSelected, select };
+  const unselect = (gone: readonly ThreadSummary[]): void =>
+    setSelected((before) => new Set([...before].filter((id) => gone.every(({ threadId }) => threadId !== id))));
+  return { selected, setSelected, select, unselect };
 }
 
 const rowId = (row: Element | null): string | undefined => row?.getAttribute("data-thread") ?? undefined;

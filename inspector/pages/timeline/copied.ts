@@ -27,8 +27,14 @@ export interface Selection {
   readonly before: readonly LogEntry[] | undefined;
   /** The run, where they are of one. */
   readonly runId: string | undefined;
-  /** An id that all of them carry, and nothing else of the run does, in the form that JSON has it. */
+  /** The cursor that the run is read behind; undefined from its beginning. */
+  readonly after: string | undefined;
+  /** What of the run is read so: these events, and others between and behind them. */
+  readonly among: readonly LogEntry[];
+  /** An id that they are likely to carry alone, in the form that JSON has it. */
   readonly mark: string | undefined;
+  /** Whether there are events in the thread that the reader may not see. */
+  readonly hasHidden: boolean;
   /** Whether they are all of the run. */
   readonly isWholeRun: boolean;
 }
@@ -53,10 +59,9 @@ export const fixtureOf = ({ entries }: Selection): string =>
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** The address that the events are read from: of their run, else of the whole thread. */
-export function eventsUrl({ runId, before, isWholeRun }: Selection, { url, threadId }: CopySource): string {
+export function eventsUrl({ runId, after }: Selection, { url, threadId }: CopySource): string {
   const query = new URLSearchParams(runId === undefined ? { all: "true" } : { run: runId });
-  const after = before?.at(-1)?.id;
-  if (after !== undefined && !isWholeRun) query.set("after", after);
+  if (after !== undefined) query.set("after", after);
   query.set("meta", "true");
   query.set("follow", "false");
   return `${url}/threads/${encodeURIComponent(threadId)}/events?${query}`;
@@ -71,17 +76,40 @@ export function curlOf(selection: Selection, source: CopySource): string {
   if (selection.runId === undefined) {
     return `# Everything in the thread: the filter of the page is not the server's.\n${read}\n`;
   }
-  const only = selection.mark === undefined ? `head -n ${selection.entries.length}` : markedOnly(selection.mark);
-  return `# ${selection.title}: one event a line.\n${read} \\\n  ${lines} | ${only}\n`;
+  // What may not be seen has a line too, with its cursor alone.
+  const seen = selection.hasHidden ? `grep -F '"event":' | ` : "";
+  return `# ${selection.title}: one event a line.\n${read} \\\n  ${lines} | ${seen}${onlyThese(selection)}\n`;
 }
 
-const markedOnly = (mark: string): string => `grep -F ${quoted(mark)}`;
+/** What takes these lines out of those of the run: the first of them, those with an id, or by their places. */
+function onlyThese({ entries, among, mark }: Selection): string {
+  const wanted = new Set(entries);
+  const places = among.flatMap((entry, place) => (wanted.has(entry) ? [place + 1] : []));
+  if (places.length === places.at(-1)) return `head -n ${places.length}`;
+  const isMarked = ({ event }: LogEntry): boolean => mark !== undefined && JSON.stringify(event).includes(mark);
+  if (mark !== undefined && among.every((entry) => isMarked(entry) === wanted.has(entry))) {
+    return `grep -F ${quoted(mark)}`;
+  }
+  return `sed -n '${stretchesOf(places).join(";")}'`;
+}
+
+/** Places as what sed prints: `3p;5,9p`. */
+function stretchesOf(places: readonly number[]): readonly string[] {
+  const stretches: { from: number; to: number }[] = [];
+  for (const place of places) {
+    const last = stretches.at(-1);
+    if (last !== undefined && last.to === place - 1) last.to = place;
+    else stretches.push({ from: place, to: place });
+  }
+  return stretches.map(({ from, to }) => (from === to ? `${from}p` : `${from},${to}p`));
+}
 
 function againOf({ entries }: Selection, { url, agent }: CopySource, token: string): string {
   const started = entries.find(({ event }) => event.type === "RUN_STARTED")?.event;
-  if (started?.type !== "RUN_STARTED" || started.input === undefined || agent === undefined) {
+  if (started?.type !== "RUN_STARTED" || started.input === undefined) {
     return "# The log has no input of this run to start it again with.\n";
   }
+  if (agent === undefined) return "# Which agent ran it is not known yet: the server has not answered.\n";
   return `# Start it again, as a run of its own beside it.
 curl -sN -X POST ${quoted(`${url}/agents/${encodeURIComponent(agent)}`)}${token} \\
   -H 'Content-Type: application/json' \\

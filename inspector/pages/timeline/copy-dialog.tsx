@@ -29,16 +29,21 @@ export function CopyDialog({
   readonly agentOf: (runId: string | undefined) => string | undefined;
   readonly onClose: () => void;
 }): ReactElement {
-  const { index, filter, selected } = timeline;
+  const { index, filter, selected, filterRead, count } = timeline;
   const scopes = scopesAt(selected);
   const [chosen, setScope] = useState<Scope>();
   const [form, setForm] = useState<CopyForm>("fixture");
   const scope = chosen ?? scopes[0] ?? "shown";
-  const { text, events } = useMemo(() => {
-    const selection = selectionOf(index, scope, selected, filter);
-    const made = copied(form, selection, { ...source, agent: agentOf(selection.runId) });
-    return { text: made, events: selection.entries.length };
-  }, [index, scope, selected, filter, form]);
+  // A filter that still looks finds more.
+  const isLooking = filter !== undefined && filterRead < count;
+  const selection = useMemo(
+    () => selectionOf(index, scope, selected, filter),
+    [index, scope, selected, filter, isLooking],
+  );
+  // Who ran it may become known later than the events.
+  const agent = agentOf(selection.runId);
+  const text = useMemo(() => copied(form, selection, { ...source, agent }), [selection, form, agent]);
+  const events = selection.entries.length;
   return (
     <Dialog title="Copy events" onClose={onClose}>
       <div className="timeline-copy">

@@ -50,29 +50,51 @@ export function selectionOf(
   return shownOf(index, filter);
 }
 
+const NOWHERE = {
+  before: undefined,
+  after: undefined,
+  among: [],
+  runId: undefined,
+  mark: undefined,
+  hasHidden: false,
+  isWholeRun: false,
+} as const;
+
 const at = (index: TimelineIndex, places: readonly number[]): LogEntry[] =>
   places.flatMap((place) => index.entries[place] ?? []);
 
 function runOf(index: TimelineIndex, { id, status }: Group): Selection {
   const entries = at(index, index.entriesOf(id));
   const isWholeRun = status !== "open";
-  return { title: `Run ${shortId(id)}`, entries, before: [], runId: id, mark: undefined, isWholeRun };
+  return { ...NOWHERE, title: `Run ${shortId(id)}`, entries, before: [], among: entries, runId: id, isWholeRun };
 }
 
 function partOf(index: TimelineIndex, places: readonly number[], title: string, group: Group | undefined): Selection {
   const runId = group?.runId;
   const first = places[0] ?? 0;
+  const all = index.entriesOf(runId ?? "");
   const before = at(
     index,
-    index.entriesOf(runId ?? "").filter((place) => place < first),
+    all.filter((place) => place < first),
   );
-  return { title, entries: at(index, places), before, runId, mark: undefined, isWholeRun: false };
+  // A run is over for who stands behind its end: notes that came later are read with it, from its beginning.
+  const isOver = before.some(({ event: { type } }) => type === "RUN_FINISHED" || type === "RUN_ERROR");
+  const after = isOver ? undefined : before.at(-1)?.id;
+  const among = at(index, isOver ? all : all.filter((place) => place >= first));
+  return { ...NOWHERE, title, entries: at(index, places), before, after, among, runId, hasHidden: hidesIn(index) };
 }
 
-/** What all events of a group carry, and no other of its run does. */
+/** Seqs have no gaps but where something may not be seen. */
+function hidesIn({ entries, count }: TimelineIndex): boolean {
+  const [first, last] = [entries[0]?.seq ?? 0, entries[count - 1]?.seq ?? 0];
+  return last - first + 1 !== count;
+}
+
+/** What the events of a group carry, mostly. */
 function markOf({ kind, id }: Group): string | undefined {
-  if (kind === "call") return `"toolCallId":${JSON.stringify(id)}`;
-  return kind === "message" || kind === "activity" ? `"messageId":${JSON.stringify(id)}` : undefined;
+  if (kind === "run" || kind === "step") return undefined;
+  const name = kind === "call" ? "toolCallId" : kind === "subagent" ? "subagentRunId" : "messageId";
+  return `"${name}":${JSON.stringify(id)}`;
 }
 
 function shownOf(index: TimelineIndex, filter: TimelineFilter | undefined): Selection {
@@ -81,5 +103,5 @@ function shownOf(index: TimelineIndex, filter: TimelineFilter | undefined): Sele
   const [only] = runIds;
   const run = runIds.size === 1 && only !== undefined ? index.run(only) : undefined;
   if (run !== undefined && run.count === entries.length) return { ...runOf(index, run), title: "What is shown" };
-  return { title: "What is shown", entries, before: undefined, runId: undefined, mark: undefined, isWholeRun: false };
+  return { ...NOWHERE, title: "What is shown", entries };
 }

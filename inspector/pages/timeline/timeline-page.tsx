@@ -1,7 +1,10 @@
 /** The page Timeline: every event of a thread, live from the log. */
 import { useCallback, useEffect, useMemo, useState } from "react";
 import type { ReactElement } from "react";
+import type { RunSummary } from "heddle/client";
 import type { ThreadPageProps } from "../../app.tsx";
+import { droppedWords } from "../../log/thread-log.ts";
+import type { LogView } from "../../log/thread-log.ts";
 import { linkTo, useQueryValue } from "../../route.ts";
 import { useConnection } from "../../server/connection.tsx";
 import { ThreadHeader } from "../../shell/thread-header.tsx";
@@ -26,7 +29,10 @@ export function TimelinePage({ threadId }: ThreadPageProps): ReactElement {
   const openPane = useCallback(() => setPaneOpen(true), []);
   const timeline = useTimeline(threadId, openPane);
   const { log, isPaused, pause, count } = timeline;
+  const runs = useRuns(threadId, log);
   const waiting = log.count - count;
+  // What is copied of a log that is still read would be a part of what it says it is.
+  const mayCopy = count > 0 && log.status !== "loading";
   useCopyKey(useCallback(() => setCopying(true), []));
   return (
     <>
@@ -39,14 +45,14 @@ export function TimelinePage({ threadId }: ThreadPageProps): ReactElement {
         <Button icon={isPaused ? "play" : "pause"} aria-pressed={isPaused} onClick={() => pause(!isPaused)}>
           {isPaused ? `Resume${waiting > 0 ? ` (${formatCount(waiting)} new)` : ""}` : "Pause"}
         </Button>
-        <Button icon="copy" disabled={count === 0} onClick={() => setCopying(true)} title="Copy events (c)">
+        <Button icon="copy" disabled={!mayCopy} onClick={() => setCopying(true)} title="Copy events (c)">
           Copy
         </Button>
       </ThreadHeader>
       <div className="timeline">
-        <Body threadId={threadId} timeline={timeline} isPaneOpen={isPaneOpen} {...{ setPaneOpen, setCopying }} />
+        <Body {...{ threadId, timeline, runs, isPaneOpen, setPaneOpen, setCopying }} />
       </div>
-      {isCopying && count > 0 && <Copying threadId={threadId} timeline={timeline} onClose={() => setCopying(false)} />}
+      {isCopying && mayCopy && <Copying {...{ threadId, timeline, runs }} onClose={() => setCopying(false)} />}
     </>
   );
 }
@@ -66,22 +72,25 @@ function useCopyKey(onCopy: () => void): void {
   }, [onCopy]);
 }
 
-const useRuns = (threadId: string) => {
-  const { details } = useDetails(threadId);
+type Runs = ReadonlyMap<string, RunSummary>;
+
+const useRuns = (threadId: string, log: LogView): Runs => {
+  const { details } = useDetails(threadId, log);
   return useMemo(() => new Map((details?.runs ?? []).map((run) => [run.runId, run])), [details]);
 };
 
 function Copying({
   threadId,
   timeline,
+  runs,
   onClose,
 }: {
   readonly threadId: string;
   readonly timeline: Timeline;
+  readonly runs: Runs;
   readonly onClose: () => void;
 }): ReactElement {
   const { server, me } = useConnection();
-  const runs = useRuns(threadId);
   return (
     <CopyDialog
       timeline={timeline}
@@ -95,18 +104,19 @@ function Copying({
 function Body({
   threadId,
   timeline,
+  runs,
   isPaneOpen,
   setPaneOpen,
   setCopying,
 }: {
   readonly threadId: string;
   readonly timeline: Timeline;
+  readonly runs: Runs;
   readonly isPaneOpen: boolean;
   readonly setPaneOpen: (isOpen: boolean) => void;
   readonly setCopying: (isCopying: boolean) => void;
 }): ReactElement {
   const { log, rows, selected, index, count, filter } = timeline;
-  const runs = useRuns(threadId);
   const [zoom] = useQueryValue("zoom");
   const open = useCallback(() => setPaneOpen(true), [setPaneOpen]);
   const close = useCallback(() => {
@@ -122,9 +132,11 @@ function Body({
     const label = total === 0 ? "Reading events" : `Reading events: ${formatCount(log.count)} of ${formatCount(total)}`;
     return <Loading label={label} {...(total > 0 && { done: log.count / total })} />;
   }
+  if (count === 0 && log.status === "reconnecting") return <Loading label="Waiting for the server to answer" />;
   if (count === 0) return <Nothing threadId={threadId} />;
   return (
     <>
+      {log.dropped > 0 && <p className="timeline-dropped">{droppedWords(log)}</p>}
       <TimelineToolbar timeline={timeline} runs={runs} />
       <div className="timeline-body">
         {rows.length === 0 && filter !== undefined && filter.read >= count ? (

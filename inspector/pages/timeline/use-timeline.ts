@@ -5,6 +5,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { KINDS } from "../../log/event-kinds.ts";
 import type { Kind } from "../../log/event-kinds.ts";
+import type { LogView } from "../../log/thread-log.ts";
 import { useLog } from "../../log/use-log.ts";
 import { currentRoute, go, linkTo, useQueryValue, useRoute } from "../../route.ts";
 import { say } from "../../ui/toast.tsx";
@@ -106,11 +107,13 @@ export interface Timeline {
 /** The timeline of a thread. `onJump` is called where the address selects something. */
 export function useTimeline(threadId: string, onJump: () => void): Timeline {
   const log = useLog(threadId);
-  const [pausedAt, setPausedAt] = useState<number>();
+  const [pause, setPause] = useState<{ readonly of: LogView["entries"]; readonly at: number }>();
   const [chosen, setChosen] = useState<ReadonlyMap<Group, boolean>>(new Map());
   const [groupingName] = useQueryValue("group");
   const grouping = isGrouping(groupingName) ? groupingName : "nested";
   const index = useMemo(() => new TimelineIndex(log.entries), [log.entries]);
+  // What was stopped in another log of this name is not stopped here.
+  const pausedAt = pause?.of === log.entries ? pause.at : undefined;
   const count = Math.min(pausedAt ?? Infinity, log.count);
   useMemo(() => index.advance(count), [index, count]);
   const { filter, read } = useFilter(index, useFilterSpec(), count);
@@ -140,7 +143,7 @@ export function useTimeline(threadId: string, onJump: () => void): Timeline {
     toggle,
     toggleAll: useCallback((isOpen) => setChosen(allOf(index, isOpen)), [index]),
     isPaused: pausedAt !== undefined,
-    pause: (isPaused) => setPausedAt(isPaused ? log.count : undefined),
+    pause: (isPaused) => setPause(isPaused ? { of: log.entries, at: log.count } : undefined),
   };
 }
 
@@ -173,19 +176,20 @@ function useSelection(
 ) {
   const { query } = useRoute();
   const asked = jumpText(query);
-  const [selected, setSelected] = useState<Row>();
+  // A row means something in the log that it is of only: another of this name may take its place.
+  const [held, setHeld] = useState<{ readonly of: TimelineIndex; readonly row: Row | undefined }>();
   const [reveal, setReveal] = useState({ times: 0, isJump: false });
   /** What of the address is dealt with: it was jumped to, or written here. */
-  const handled = useRef("");
+  const handled = useRef({ of: index, text: "" });
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const show = useCallback(
     (row: Row | undefined, isJump: boolean) => {
-      setSelected(row);
+      setHeld({ of: index, row });
       if (row === undefined) return;
       open(row);
       setReveal(({ times }) => ({ times: times + 1, isJump }));
     },
-    [open],
+    [index, open],
   );
   const select = useCallback(
     (row: Row | undefined, { isJump = false }: { readonly isJump?: boolean } = {}) => {
@@ -195,7 +199,7 @@ function useSelection(
         const { page, thread, query: before } = currentRoute();
         const none = Object.fromEntries(JUMPS.map((name) => [name, undefined]));
         const jump = jumpTo(row, index);
-        handled.current = jumpText(jump);
+        handled.current = { of: index, text: jumpText(jump) };
         go(linkTo(page, thread, { ...before, ...none, ...jump }), { replace: true });
       }, ADDRESS_MS);
     },
@@ -203,13 +207,15 @@ function useSelection(
   );
   useEffect(() => () => clearTimeout(timer.current), []);
   useEffect(() => {
-    if (asked === handled.current) return;
+    const isNew = asked !== handled.current.text;
+    if (!isNew && handled.current.of === index) return;
     const row = asked === "" ? undefined : rowOf(asked, index);
     if (asked !== "" && row === undefined && isLoading) return;
-    handled.current = asked;
-    if (asked !== "" && row === undefined) say("What the link points to is not in this thread.", { failure: true });
+    handled.current = { of: index, text: asked };
+    if (asked !== "" && row === undefined && isNew)
+      say("What the link points to is not in this thread.", { failure: true });
     show(row, true);
     if (row !== undefined) onJump();
   }, [asked, index, count, isLoading, show]);
-  return { selected, reveal, select };
+  return { selected: held?.of === index ? held.row : undefined, reveal, select };
 }

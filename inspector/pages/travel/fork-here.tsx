@@ -20,12 +20,13 @@ export function ForkHere({
   readonly run: RunSummary;
   readonly asked: string;
 }): ReactElement | null {
-  const [isOpen, setOpen] = useState(false);
+  // What is looked at may follow the newest event: the fork is of the run that it was asked for.
+  const [forked, setForked] = useState<{ readonly run: RunSummary; readonly asked: string }>();
   const mayWrite = useMayWrite(details);
   if (!mayWrite) return null;
   const isOver = run.status !== "running" && run.status !== "queued";
   const started = (head: string): void => {
-    setOpen(false);
+    setForked(undefined);
     say("The new branch runs.");
     go(linkTo("travel", threadId, { head }));
   };
@@ -35,12 +36,12 @@ export function ForkHere({
         icon="branches"
         disabled={!isOver}
         title={isOver ? "Go on from the end of this event's run with another message." : "The run has not ended yet."}
-        onClick={() => setOpen(true)}
+        onClick={() => setForked({ run, asked })}
       >
         Fork from here
       </Button>
-      {isOpen && (
-        <ForkDialog threadId={threadId} run={run} asked={asked} onClose={() => setOpen(false)} onStarted={started} />
+      {forked !== undefined && (
+        <ForkDialog threadId={threadId} {...forked} onClose={() => setForked(undefined)} onStarted={started} />
       )}
     </>
   );

@@ -7,6 +7,7 @@ import type { ReactElement } from "react";
 import type { RunSummary, ThreadDetails } from "heddle/client";
 import type { ThreadPageProps } from "../../app.tsx";
 import { useLog } from "../../log/use-log.ts";
+import { droppedWords } from "../../log/thread-log.ts";
 import type { LogEntry, LogView } from "../../log/thread-log.ts";
 import { go, linkTo, useQueryValue } from "../../route.ts";
 import { BranchSelect } from "../../runs/branch-select.tsx";
@@ -30,12 +31,13 @@ import "./travel-page.css";
 /** The page. */
 export function TravelPage({ threadId }: ThreadPageProps): ReactElement {
   const log = useLog(threadId);
-  const { details, error, refresh } = useDetails(threadId);
+  const { details, error, refresh } = useDetails(threadId, log);
   const [head] = useQueryValue("head");
   const [at] = useQueryValue("at");
   const branch = details === undefined ? undefined : chosenBranch(details, log, head, seqIn(at));
   if (branch !== undefined && details !== undefined && log.count > 0 && log.status !== "missing") {
-    return <Travel key={branch} threadId={threadId} details={details} log={log} branch={branch} />;
+    // A head that moves while one looks, or writes, takes nothing away: only who chooses another branch begins anew.
+    return <Travel key={head} threadId={threadId} details={details} log={log} branch={branch} />;
   }
   return (
     <>
@@ -124,6 +126,7 @@ function Travel({
           Reading the log: {formatCount(log.count)} of {formatCount(log.total)} events…
         </p>
       )}
+      {log.dropped > 0 && <p className="travel-loading">{droppedWords(log)}</p>}
       {log.status === "reconnecting" && (
         <p className="travel-loading" role="status">
           The server does not answer. What is new comes when it is back.
