@@ -1,12 +1,14 @@
 /** Goes on from a run with a new message, on a branch of its own: which agent is asked, and what. */
-import { useEffect, useId, useState } from "react";
+import { useId, useState } from "react";
 import type { FormEvent, ReactElement } from "react";
-import type { Run, RunSummary } from "heddle/client";
+import type { RunSummary } from "heddle/client";
 import { useHeddle } from "heddle/react";
+import { useAgents } from "../server/use-agents.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { say, sayFailure } from "../ui/toast.tsx";
 import { useIsHere } from "../ui/use-is-here.ts";
+import { begun } from "./begun.ts";
 import "../ui/field.css";
 import "./fork-dialog.css";
 
@@ -29,7 +31,8 @@ export function ForkDialog({
 }): ReactElement {
   const client = useHeddle();
   const id = useId();
-  const agents = useAgents(run.agent);
+  const { agents = [] } = useAgents();
+  const names = new Set([run.agent, ...agents.map(({ name }) => name)]);
   const [agent, setAgent] = useState(run.agent);
   const [text, setText] = useState("");
   const [isStarting, setStarting] = useState(false);
@@ -69,7 +72,7 @@ export function ForkDialog({
           value={agent}
           onChange={(event) => setAgent(event.currentTarget.value)}
         >
-          {agents.map((name) => (
+          {[...names].map((name) => (
             <option key={name}>{name}</option>
           ))}
         </select>
@@ -82,28 +85,4 @@ export function ForkDialog({
       </form>
     </Dialog>
   );
-}
-
-/** Resolves when a run has begun; throws what refused it. */
-export async function begun(run: Run): Promise<void> {
-  // How it ends is shown where the run is shown.
-  run.finished.catch(() => undefined);
-  for await (const _event of run) return;
-}
-
-/** The names of the agents that can be run, and the one that is run already. */
-function useAgents(known: string): readonly string[] {
-  const client = useHeddle();
-  const [names, setNames] = useState<readonly string[]>([known]);
-  useEffect(() => {
-    let isWanted = true;
-    client.agents().then(
-      (agents) => isWanted && setNames([...new Set([known, ...agents.map(({ name }) => name)])]),
-      (error: unknown) => isWanted && sayFailure(error),
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [client, known]);
-  return names;
 }

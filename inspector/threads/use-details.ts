@@ -26,7 +26,7 @@ export function useDetails(threadId: string, log?: LogView): Details {
   const client = useHeddle();
   const { threads } = useRecentThreads();
   const summary = threads?.find((thread) => thread.threadId === threadId);
-  const moves = useMoves(log);
+  const moves = useMoves(summary === undefined ? log : undefined);
   const changed = summary === undefined ? moves : `${summary.updatedAt} ${summary.status} ${summary.head}`;
   const [asked, setAsked] = useState(0);
   const [known, setKnown] = useState<Omit<Details, "refresh"> & { readonly of: string }>();

@@ -13,7 +13,7 @@ import { draftOf, fieldsOf, readDraft, wordsOf } from "../../inspector/pages/tal
 import { noteSubagent } from "../../inspector/pages/talk/subagents.ts";
 import { readSurfaces } from "../../inspector/pages/talk/surfaces.ts";
 import { tourOf } from "../../inspector/pages/talk/tour.ts";
-import { chooseAgent } from "../../inspector/pages/talk/use-agents.ts";
+import { chooseAgent } from "../../inspector/pages/talk/choose-agent.ts";
 
 const agent = (name: string, capabilities: AgentInfo["capabilities"] = {}): AgentInfo => ({
   name,

@@ -2,17 +2,15 @@
  * The page Connect your own: the few lines for each client and framework with this server's address filled in, and a form that
  * tries an agent elsewhere. What is shown stands in the address.
  */
-import { useEffect, useState } from "react";
 import type { ReactElement } from "react";
-import type { AgentInfo } from "heddle/client";
-import { HeddleError } from "heddle/protocol";
-import { useHeddle } from "heddle/react";
+import type { HeddleError } from "heddle/protocol";
 import { linkTo, useQueryValue, useRoute } from "../../route.ts";
 import { useConnection } from "../../server/connection.tsx";
+import { useAgents } from "../../server/use-agents.ts";
 import { PageHeader } from "../../shell/page-header.tsx";
 import { CodeBlock } from "../../ui/code-block.tsx";
+import { ErrorState } from "../../ui/error-state.tsx";
 import { Loading } from "../../ui/loading.tsx";
-import { sayFailure } from "../../ui/toast.tsx";
 import { CheckForm } from "./check-form.tsx";
 import { SNIPPETS } from "./snippets.ts";
 import type { Place, Snippet } from "./snippets.ts";
@@ -21,8 +19,6 @@ import "./connect-page.css";
 
 /** The tabs, by what stands in the address. */
 const TABS = { use: "Clients", build: "Agents", test: "Test an agent" } as const;
-
-const RETRY_MS = 1000;
 
 type Tab = keyof typeof TABS;
 
@@ -55,7 +51,7 @@ export function ConnectPage(): ReactElement {
 function Snippets({ tab }: { readonly tab: "use" | "build" }): ReactElement {
   const { server, me } = useConnection();
   const { query } = useRoute();
-  const agents = useAgents();
+  const { agents, error, retry } = useAgents();
   const [asked] = useQueryValue("agent");
   const names = (agents ?? []).map(({ name }) => name);
   const agent = names.includes(asked) ? asked : (names[0] ?? (asked || "assistant"));
@@ -78,7 +74,8 @@ function Snippets({ tab }: { readonly tab: "use" | "build" }): ReactElement {
       </nav>
       <div className="connect-shown">
         {tab === "use" && agents === undefined ? (
-          <Loading label="Asking for the agents of this server" />
+          // Lines with the name of another agent in them would not work.
+          <Unknown error={error} onRetry={retry} />
         ) : (
           <>
             {tab === "use" && <AgentChoice names={names} agent={agent} />}
@@ -116,6 +113,17 @@ function Shown({ snippet, place }: { readonly snippet: Snippet; readonly place: 
   );
 }
 
+function Unknown({
+  error,
+  onRetry,
+}: {
+  readonly error: HeddleError | undefined;
+  readonly onRetry: () => void;
+}): ReactElement {
+  if (error === undefined) return <Loading label="Asking for the agents of this server" />;
+  return <ErrorState title="The agents cannot be listed" error={error} onRetry={onRetry} />;
+}
+
 function AgentChoice({ names, agent }: { readonly names: readonly string[]; readonly agent: string }): ReactElement {
   const [, setAgent] = useQueryValue("agent");
   return (
@@ -128,30 +136,4 @@ function AgentChoice({ names, agent }: { readonly names: readonly string[]; read
       </select>
     </label>
   );
-}
-
-/** The agents of the server; undefined until they are known: lines with another name in them would not work. */
-function useAgents(): readonly AgentInfo[] | undefined {
-  const client = useHeddle();
-  const [agents, setAgents] = useState<readonly AgentInfo[]>();
-  useEffect(() => {
-    let isWanted = true;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const ask = (isFirst: boolean): void =>
-      void client.agents().then(
-        (known) => isWanted && setAgents(known),
-        (error: unknown) => {
-          if (!isWanted) return;
-          if (isFirst) sayFailure(error);
-          if (error instanceof HeddleError && error.retryable) timer = setTimeout(() => ask(false), RETRY_MS);
-          else setAgents([]);
-        },
-      );
-    ask(true);
-    return () => {
-      isWanted = false;
-      clearTimeout(timer);
-    };
-  }, [client]);
-  return agents;
 }

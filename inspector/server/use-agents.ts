@@ -1,4 +1,4 @@
-/** The agents of the server, and which of them is talked to: the one in the address, else the thread's last one, else the first. */
+/** The agents of the server, in a component. Where they cannot be listed now they are asked for again. */
 import { useEffect, useState } from "react";
 import type { AgentInfo } from "heddle/client";
 import { HeddleError } from "heddle/protocol";
@@ -16,7 +16,7 @@ export interface Agents {
 const RETRY_MS = 2000;
 
 /** The agents of the server. `isOnline` says whether it can be asked; they are asked for again when it can once more. */
-export function useAgents(isOnline: boolean): Agents {
+export function useAgents(isOnline = true): Agents {
   const client = useHeddle();
   const [attempt, setAttempt] = useState(0);
   const [known, setKnown] = useState<Omit<Agents, "retry">>({ agents: undefined, error: undefined });
@@ -38,20 +38,4 @@ export function useAgents(isOnline: boolean): Agents {
     };
   }, [client, attempt, isOnline]);
   return { ...known, retry: () => setAttempt((count) => count + 1) };
-}
-
-/** Who is talked to. */
-export interface Choice {
-  /** The agent; undefined while it is not known, and where there is none. */
-  readonly agent: AgentInfo | undefined;
-  /** An agent that was meant and is not there. */
-  readonly missing: string | undefined;
-}
-
-/** Chooses: `asked` by the address, `last` by the newest run. */
-export function chooseAgent(agents: readonly AgentInfo[], asked: string, last: string | undefined): Choice {
-  const find = (name: string | undefined): AgentInfo | undefined => agents.find((agent) => agent.name === name);
-  if (asked !== "") return { agent: find(asked), missing: find(asked) === undefined ? asked : undefined };
-  if (last === undefined) return { agent: agents[0], missing: undefined };
-  return { agent: find(last) ?? agents[0], missing: find(last) === undefined ? last : undefined };
 }
