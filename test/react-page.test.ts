@@ -23,7 +23,6 @@ const start = (port = 0): Promise<ServerProcess> =>
     files: [...FILES, "test/react-agents.ts"],
     store: `sqlite:${join(folder, "heddle.db")}`,
     port,
-    env: { HEDDLE_LEASE_MS: "2000", HEDDLE_HEARTBEAT_MS: "500" },
   });
 
 beforeAll(async () => {
