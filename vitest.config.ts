@@ -13,6 +13,8 @@ export default defineConfig({
     maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A second, as by default, is less than a busy machine may stand still.
+    expect: { poll: { timeout: 20_000 } },
     coverage: {
       provider: "v8",
       include: ["src/**/*.{ts,tsx}"],

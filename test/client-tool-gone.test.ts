@@ -72,7 +72,7 @@ test("a claim is renewed no more when its call was answered elsewhere", async ()
   expect((await run.finished).status).toBe("finished");
   const before = claims.length;
   vi.advanceTimersByTime(2000);
-  await vi.waitFor(() => expect(claims).toHaveLength(before + 1));
+  await vi.waitFor(() => expect(claims).toHaveLength(before + 1), { timeout: 20_000 });
   expect((await claims.at(-1))?.status).toBe(409);
   await thread.details();
   vi.advanceTimersByTime(6000);

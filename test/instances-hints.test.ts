@@ -171,7 +171,7 @@ test("nobody waits for a listener that is never answered, neither to begin nor t
 test("without a listener all of it works, when somebody looks next", async () => {
   const schema = newSchema();
   const store = { schema, listen: false, pollMs: 20 };
-  const often = { pollMs: 200, leaseMs: 1500, heartbeatMs: 200, reapMs: 300, cancelGraceMs: NEVER_MS };
+  const often = { pollMs: 200, leaseMs: 20_000, heartbeatMs: 200, reapMs: 300, cancelGraceMs: NEVER_MS };
   const [one, two] = [serverOf(store, often), serverOf(store, often)];
   const [here, there] = await told(one, two, "r1");
   expect(here).toHaveLength(EVENTS);

@@ -23,7 +23,6 @@ const start = (port = 0): Promise<ServerProcess> =>
     files: [...FILES, "test/react-agents.ts"],
     store: `sqlite:${join(folder, "heddle.db")}`,
     port,
-    env: { HEDDLE_LEASE_MS: "2000", HEDDLE_HEARTBEAT_MS: "500" },
   });
 
 beforeAll(async () => {
@@ -79,7 +78,7 @@ test("a message is sent, and its answer streams in; the thread is in the list an
   await page.getByLabel("Threads").getByText(`thread-${threads}`).waitFor();
   await page.reload();
   await shows(page, "Tell me more.");
-  expect(await said(page)).toEqual(before);
+  await expect.poll(() => said(page)).toEqual(before);
 });
 
 test("a tool is called, and its call is shown with its result", async () => {
@@ -88,7 +87,7 @@ test("a tool is called, and its call is shown with its result", async () => {
   await shows(page, "In Ulm it is windy, 14 °C.");
   const call = page.locator("[data-part=tool-call]");
   await call.locator("summary").click();
-  expect(await call.getAttribute("data-status")).toBe("completed");
+  await expect.poll(() => call.getAttribute("data-status")).toBe("completed");
   expect(await call.locator("[data-part=tool-arguments]").textContent()).toBe('{"city":"Ulm"}');
   expect(await call.locator("[data-part=tool-result]").textContent()).toContain("windy");
 });
@@ -101,7 +100,8 @@ test("a call is approved after a reload, with other arguments, and another one i
   await page.getByLabel("path").fill("/tmp/two");
   await page.getByRole("button", { name: "Approve" }).click();
   await shows(page, "Deleted /tmp/two. Anything else?");
-  expect(await page.locator("[data-part=approval]").count()).toBe(0);
+  await stands(page, "finished");
+  await expect.poll(() => page.locator("[data-part=approval]").count()).toBe(0);
   await say(page, "Delete /tmp/three");
   await page.getByRole("button", { name: "Decline" }).click();
   await shows(page, "All right, I leave it alone.");
@@ -113,27 +113,27 @@ test("a question is answered by a form", async () => {
   await page.getByRole("textbox", { name: "Name" }).fill("Ada");
   await page.getByRole("button", { name: "Answer" }).click();
   await shows(page, "You are signed in as Ada.");
-  expect(await page.locator("[data-part=approval]").count()).toBe(0);
+  await expect.poll(() => page.locator("[data-part=approval]").count()).toBe(0);
 });
 
 test("a message is edited; both branches are there, after a reload too", async () => {
   const { page } = await visit("chat");
-  await say(page, "one");
-  await shows(page, "“one”");
-  await say(page, "two");
-  await shows(page, "“two”");
+  for (const text of ["one", "two"]) {
+    await say(page, text);
+    await shows(page, `“${text}”. Tell me more.`);
+    await stands(page, "finished");
+  }
   const old = await said(page);
   page.once("dialog", (dialog) => void dialog.accept("three"));
   await page.getByRole("button", { name: "Edit" }).nth(1).click();
   await shows(page, "“three”");
   await page.getByText("2 / 2").waitFor();
-  expect(await said(page)).not.toContain("two");
+  await expect.poll(() => said(page)).not.toContain("two");
   await page.getByRole("button", { name: "Previous branch" }).click();
-  await shows(page, "“two”");
-  expect(await said(page)).toEqual(old);
+  await expect.poll(() => said(page)).toEqual(old);
   await page.reload();
   await page.getByText("1 / 2").waitFor();
-  expect(await said(page)).toEqual(old);
+  await expect.poll(() => said(page)).toEqual(old);
   await say(page, "four");
   await shows(page, "“four”");
   expect((await said(page)).slice(0, 4)).toEqual(old);
@@ -145,7 +145,7 @@ test("an answer is given once more, on a branch of its own", async () => {
   await stands(page, "finished");
   await page.getByRole("button", { name: "Again" }).click();
   await page.getByText("2 / 2").waitFor();
-  expect(await said(page)).toEqual(["one", "You said 1 word: “one”. Tell me more."]);
+  await expect.poll(() => said(page)).toEqual(["one", "You said 1 word: “one”. Tell me more."]);
 });
 
 test("a run is stopped", async () => {
@@ -162,12 +162,13 @@ test("the plan is shared both ways", async () => {
   await say(page, "Bake");
   await shows(page, "“Bake” is done, in 4 steps.");
   const plan = page.getByLabel("Plan").getByRole("listitem");
+  await stands(page, "finished");
   expect(await plan.allTextContents()).toContain("Do it: done");
   await page.getByRole("button", { name: "Add a step" }).click();
   await shows(page, "One more: to do");
   await say(page, "Go on");
   await shows(page, "“Bake” is done, in 5 steps.");
-  expect(await plan.last().textContent()).toBe("One more: done");
+  await expect.poll(() => plan.last().textContent()).toBe("One more: done");
 });
 
 test("the server is killed in the middle of a run and starts again: nothing that was shown goes, and the thread goes on", async () => {
@@ -192,7 +193,7 @@ test("the server is killed in the middle of a run and starts again: nothing that
   expect(await said(page)).toEqual(["Go", "I never stop "]);
   await say(page, "And again");
   await page.getByText("I never stop").nth(1).waitFor();
-  expect(await said(page)).toEqual(["Go", "I never stop ", "And again", "I never stop "]);
+  await expect.poll(() => said(page)).toEqual(["Go", "I never stop ", "And again", "I never stop "]);
   expect((await page.evaluate(() => document.body.dataset["lost"])) ?? "").toBe("");
 });
 
@@ -200,14 +201,14 @@ test("two tabs show one thread, and each sees what the other says", async () => 
   const { page: one, tab } = await visit("chat");
   await say(one, "Hello");
   await shows(one, "What would you like");
+  await stands(one, "finished");
   const two = await tab();
   await shows(two, "What would you like");
   await say(one, "red green");
-  await shows(two, "“red green”");
+  await shows(two, "“red green”. Tell me more.");
   await stands(two, "finished");
   await say(two, "blue");
-  await shows(one, "“blue”");
-  await stands(one, "finished");
+  for (const page of [one, two]) await shows(page, "“blue”. Tell me more.");
   expect(await said(one)).toEqual(await said(two));
 });
 
@@ -215,6 +216,7 @@ test("a tool of the page is executed once, in one of two tabs, and not by a relo
   const { page: one, tab } = await visit("colours");
   await say(one, "tomato");
   await shows(one, "The page answered tomato.");
+  await stands(one, "finished");
   expect(await colourOf(one)).toBe("tomato");
   const two = await tab();
   await shows(two, "The page answered tomato.");

@@ -220,6 +220,7 @@ describe.each(REACTS)("React %i", (react) => {
     await shows(page, "count none");
     await page.evaluate(() => void hooks.thread.run("Go"));
     await shows(page, "count 1");
+    await shows(page, "status finished");
     await page.evaluate(() => hooks.state[1](({ count = 0 }) => ({ count: count + 40 })));
     await shows(page, "count 41");
     await page.evaluate(() => void hooks.thread.run("Go"));

@@ -371,7 +371,7 @@ describe("while things happen", () => {
   });
 
   test("an answer that goes on while the connection is away is told again from its beginning", async () => {
-    const own = await startSample(settingsFile({ paceMs: 60 }));
+    const own = await startSample(settingsFile({ paceMs: 150 }));
     const page = await open(own.url);
     const relay = await relayed(page);
     await choose(page, "Reasoning");

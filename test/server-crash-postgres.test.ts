@@ -16,7 +16,8 @@ import type { ServerProcess } from "./server-process.ts";
 import { attachTo, follow, postRun } from "./sse-client.ts";
 import type { Frame } from "./sse-client.ts";
 
-const LEASE_MS = 2000;
+/** Longer than a busy machine stands still: a run whose server lives is not to be lost. */
+const LEASE_MS = 4000;
 const REAP_MS = 500;
 /** What a busy machine may take on top. */
 const SLACK_MS = 5000;

@@ -18,6 +18,9 @@ import { agentOf, bodyOf, runToEnd, served } from "./served.ts";
 import { attachTo, framesOf } from "./sse-client.ts";
 import { openSocket } from "./ws-client.ts";
 
+/** How long something may take on a machine that is busy otherwise too. */
+const WAIT = { timeout: 20_000 };
+
 const talker = defineAgent({ name: "talker", run: ({ emit }) => void emit.text().write("Hello.") });
 const failing = defineAgent({ name: "failing", run: () => Promise.reject(new Error("out of yarn")) });
 const sloppy = defineAgent({
@@ -137,7 +140,7 @@ test("HTTP-STA-1: runs, viewers, readers who come back and what waits are told w
   const queued = await post(`${url}/agents/held?on_busy=enqueue`, {}, asAsync("r3", "r1"));
   expect(queued.status).toBe(202);
   // Two of those are done, and gone in a moment.
-  await vi.waitFor(async () => expect((await statusOf(url)).viewers).toBe(2));
+  await vi.waitFor(async () => expect((await statusOf(url)).viewers).toBe(2), WAIT);
   const busy = await statusOf(url);
   expect(busy).toMatchObject({ reconnects: 2, sockets: 1, runs: { running: 1, queued: 1 } });
   expect(await differencesIn(url, busy)).toEqual([]);
@@ -147,8 +150,8 @@ test("HTTP-STA-1: runs, viewers, readers who come back and what waits are told w
   open();
   for await (const _ of stream) continue;
   for await (const _ of back) continue;
-  await vi.waitFor(async () => expect((await statusOf(url)).totals.ended["finished"]).toBe(3));
-  await vi.waitFor(async () => expect((await statusOf(url)).viewers).toBe(0));
+  await vi.waitFor(async () => expect((await statusOf(url)).totals.ended["finished"]).toBe(3), WAIT);
+  await vi.waitFor(async () => expect((await statusOf(url)).viewers).toBe(0), WAIT);
   const over = await statusOf(url);
   expect(over).toMatchObject({ runs: { running: 0, queued: 0, list: [] }, totals: { started: 3 } });
   expect(over.store).toMatchObject({ threads: 1, runs: 3, events: over.totals.events });

@@ -271,7 +271,7 @@ const busy = async () => {
   const parts = waiting();
   await runToEnd(parts.heddle, bodyOf("r1", { messages: [user("u1")] }));
   await parts.heddle.start("test", bodyOf("r2", { messages: [user("u2")] }));
-  await vi.waitFor(async () => expect(await branchOf(parts.heddle, "r2")).toContain("re-r2"));
+  await vi.waitFor(async () => expect(await branchOf(parts.heddle, "r2")).toContain("re-r2"), { timeout: 20_000 });
   return parts;
 };
 

@@ -196,7 +196,7 @@ describe("the end", () => {
     const events = await runToEnd(heddle);
     expect(events.at(-1)).toMatchObject({ type: "RUN_ERROR", code: "limit-exceeded" });
     expect(events.length).toBeLessThan(250);
-    await vi.waitFor(() => expect(stopped).toBe(true));
+    await vi.waitFor(() => expect(stopped).toBe(true), { timeout: 20_000 });
   });
 
   test("comes to an agent that has ended its run, and does not stop", async () => {

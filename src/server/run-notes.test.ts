@@ -198,7 +198,7 @@ describe("HTTP-NOT-3: notes change nothing else", () => {
     const clean = events.filter((event) => !isNote(event));
     const { state } = await foldBranch(heddle.store, keyOf());
     expect(view(state.reduce).messages).toMatchObject([{ id: "m1", content: "hellohello" }]);
-    await vi.waitFor(async () => expect(await heddle.store.compacted(keyOf())).toBeDefined());
+    await vi.waitFor(async () => expect(await heddle.store.compacted(keyOf())).toBeDefined(), { timeout: 20_000 });
     const compacted = (await heddle.store.compacted(keyOf()))?.map(({ json }): Event => JSON.parse(json)) ?? [];
     expect(compacted.filter((event) => !isNote(event))).toEqual(compact(clean, { mode: "events" }));
 

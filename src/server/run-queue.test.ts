@@ -33,7 +33,7 @@ describe("HTTP-HIS-6: runs that wait", () => {
       expect(started).toMatchObject({ joined: false, queued: expect.any(Number), run: { runId } });
       return collect(heddle, { runId, queued: true, prelude: true });
     });
-    await vi.waitFor(async () => expect(await heddle.store.queue(KEY)).toHaveLength(2));
+    await vi.waitFor(async () => expect(await heddle.store.queue(KEY)).toHaveLength(2), { timeout: 20_000 });
     expect((await heddle.threads.details("t1")).queue.map(({ runId }) => runId)).toEqual(["r2", "r3"]);
     open();
     for (const events of await Promise.all(waiting)) expect(events.at(-1)?.event.type).toBe("RUN_FINISHED");

@@ -13,7 +13,8 @@ import { LAST_OF_FIRST_HALF } from "./agents.ts";
 import { sharedPostgres } from "./shared-postgres.ts";
 import { deltaLogged, eventsIn, eventsOf, readLog, runState, runsIn, verifyAll } from "./thread-log.ts";
 
-const LEASE_MS = 1500;
+/** Longer than a busy machine stands still: a run whose server lives is not to be lost. */
+const LEASE_MS = 4000;
 const REAP_MS = 500;
 /** For a machine that is busy with other tests. */
 const SLACK_MS = 5000;

@@ -62,7 +62,7 @@ test("another tenant's token shows that tenant's threads, and none of the others
   const page = await visit(server.url, { at: `#/timeline/${SHOWN.branches}` });
   await signIn(page, KEYS.bob.key);
   await recent(page).getByText("of-globex").waitFor();
-  expect(await recent(page).getByRole("link").count()).toBe(1);
+  await expect.poll(() => recent(page).getByRole("link").count()).toBe(1);
   await page.getByRole("heading", { name: "Nothing has happened here yet" }).waitFor();
   expect(await page.getByText("A weekend in Rome").count()).toBe(0);
   await page.goto(`${server.url}/#/talk/of-globex`);
@@ -105,8 +105,7 @@ test("a token that runs out in the middle: the page says so, and goes on after s
   expect(await findings(page)).toEqual([]);
   await page.getByRole("button", { name: "Sign in again" }).click();
   await signIn(page, await tokenFor({ user: "ada", roles: ["owner"] }));
-  await field.waitFor();
-  expect(await field.inputValue()).toBe("Written before");
+  await expect.poll(() => field.inputValue()).toBe("Written before");
   await page.locator("button:enabled", { hasText: /^Send$/ }).click();
   await page.getByRole("heading", { name: "Written before" }).waitFor();
 });

@@ -29,9 +29,10 @@ test("the graph has every run, the keyboard goes through it, and a link brings t
   const page = await visit(server.url, { at: "#/branches/cake" });
   const tree = page.getByRole("tree", { name: "Runs" });
   await tree.getByRole("treeitem", { name: /Bake two cakes/ }).waitFor();
-  expect(await tree.getByRole("treeitem").count()).toBe(4);
+  await expect.poll(() => tree.getByRole("treeitem").count()).toBe(4);
   await page.getByText("4 runs, 2 branches").waitFor();
-  expect(await tree.getByRole("treeitem", { selected: true }).textContent()).toContain("Bake two cakescurrent");
+  const selected = tree.getByRole("treeitem", { selected: true });
+  await expect.poll(() => selected.textContent()).toContain("Bake two cakescurrent");
   await tree.focus();
   await page.keyboard.press("ArrowLeft");
   await page.getByRole("heading", { name: "Bake a cake" }).waitFor();
@@ -39,20 +40,19 @@ test("the graph has every run, the keyboard goes through it, and a link brings t
   await page.getByRole("heading", { name: "How long does it rest?" }).waitFor();
   await page.keyboard.press("ArrowDown");
   await page.getByRole("heading", { name: "Delete /tmp/old.txt" }).waitFor();
-  expect(page.url()).toContain(`run=${made.asks}`);
+  await expect.poll(() => page.url()).toContain(`run=${made.asks}`);
   await page.reload();
   await page.getByRole("heading", { name: "Delete /tmp/old.txt" }).waitFor();
   await page.getByLabel("The run").getByText("I am going to delete /tmp/old.txt.").waitFor();
-  expect(await page.getByRole("link", { name: "Timeline", exact: true }).last().getAttribute("href")).toContain(
-    made.asks,
-  );
+  const timeline = page.getByRole("link", { name: "Timeline", exact: true }).last();
+  await expect.poll(() => timeline.getAttribute("href")).toContain(made.asks);
 });
 
 test("two branches stand side by side, in the address", async () => {
   const page = await visit(server.url, { at: `#/branches/cake?run=${made.rest}` });
   await page.getByRole("link", { name: "Compare" }).click();
   await page.getByText("1 run in common, up to “Bake a cake”").waitFor();
-  expect(page.url()).toContain(`a=${made.fork}`);
+  await expect.poll(() => page.url()).toContain(`a=${made.fork}`);
   const messages = page.getByLabel("Messages of both branches");
   await messages.getByRole("article", { name: "User, differs" }).waitFor();
   await messages.getByText("Bake two cakes", { exact: true }).waitFor();
@@ -88,7 +88,7 @@ test("a run is forked, answered again, noted, and made the current one; the grap
   await page.getByRole("button", { name: "Make current" }).click();
   await page.getByRole("button", { name: "Is current" }).waitFor();
   await tree.getByRole("treeitem", { name: /Bake two cakescurrent|Bake two cakes current/ }).waitFor();
-  expect(await tree.getByRole("treeitem").count()).toBe(6);
+  await expect.poll(() => tree.getByRole("treeitem").count()).toBe(6);
 });
 
 test("a conversation that is archived, and so in no list, is live all the same", async () => {
@@ -157,8 +157,8 @@ test("who may only watch sees everything and can change nothing", async () => {
   await page.getByRole("treeitem", { name: /Bake two cakes/ }).waitFor();
   for (const name of ["Fork", "Answer again", "Note"]) {
     const button = page.getByRole("button", { name, exact: true });
+    await expect.poll(() => button.getAttribute("title")).toBe("You may only watch this conversation.");
     expect(await button.isDisabled()).toBe(true);
-    expect(await button.getAttribute("title")).toBe("You may only watch this conversation.");
   }
   await page.goto(`${guarded.url}/#/travel/cake`);
   await page.getByRole("slider", { name: "Event" }).waitFor();
@@ -176,5 +176,5 @@ test("no runs, and a server that does not answer, are said", async () => {
   await page.unroute("**/threads/cake");
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByRole("treeitem", { name: /Bake two cakes/ }).waitFor();
-  expect(await page.getByRole("alert").count()).toBe(0);
+  await expect.poll(() => page.getByRole("alert").count()).toBe(0);
 });

@@ -91,7 +91,7 @@ test("an operator sees runs, commits, repairs, refusals and errors as they happe
   const page = await visit(server.url, { at: "#/health" });
   await page.getByText("Ready").waitFor();
   await panel(page, "Running now").getByText("Nothing runs").waitFor();
-  expect(await fact(page, "Storage", "Conversations").textContent()).toBe("2");
+  await expect.poll(() => fact(page, "Storage", "Conversations").textContent()).toBe("2");
   await panel(page, "Commits").getByRole("img").waitFor();
   await panel(page, "Repairs").getByText("open-at-finish", { exact: true }).waitFor();
   await panel(page, "Repairs").getByText("Every message, tool call and step is ended before RUN_FINISHED.").waitFor();
@@ -120,7 +120,7 @@ test("a server that goes and comes back: the page says so, keeps what it knew, a
   const second = await serve({ agents, port: Number(port), host: "localhost", logLevel: "silent" });
   onTestFinished(() => second.close());
   await page.getByText("Ready", { exact: true }).waitFor();
-  expect(await page.getByText("the page keeps asking").count()).toBe(0);
+  await expect.poll(() => page.getByText("the page keeps asking").count()).toBe(0);
 });
 
 test("a server that takes what is asked and never answers is not called ready", async () => {
@@ -152,7 +152,7 @@ test("a store that is down, and fifty errors of long words, on a phone", async (
   await page.getByText("Not ready").waitFor();
   await panel(page, "Refusals").getByText("Too many requests").waitFor();
   await panel(page, "Storage").getByText("10 times smaller").waitFor();
-  expect(await panel(page, "Recent errors").getByRole("listitem").count()).toBe(50);
+  await expect.poll(() => panel(page, "Recent errors").getByRole("listitem").count()).toBe(50);
   expect(await overflows(page)).toBe(false);
   expect(await findings(page)).toEqual([]);
 });
@@ -167,7 +167,7 @@ test("a server that never said how it is: why, and how to ask again", async () =
   await page.unroute("**/status");
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByText("Ready", { exact: true }).waitFor();
-  expect(await page.getByRole("alert").count()).toBe(0);
+  await expect.poll(() => page.getByRole("alert").count()).toBe(0);
 });
 
 test("who is no operator is told so, and sees how their own conversations are", async () => {

@@ -40,13 +40,14 @@ test("a conversation: said, answered, edited, regenerated, branches switched, by
   const page = await talkTo("chat");
   await say(page, "First words");
   await page.getByRole("heading", { name: "First words" }).waitFor();
-  await page.getByRole("button", { name: "Edit and ask again" }).focus();
+  // While it is answered nothing can be edited, and a button that is disabled takes no focus.
+  await page.getByRole("button", { name: "Edit and ask again", disabled: false }).focus();
   await page.keyboard.press("Enter");
   await page.getByLabel("Edit your message").fill("Other words");
   await page.keyboard.press("Enter");
   await page.getByText("2 / 2").waitFor();
   await log(page).getByText("Other words", { exact: true }).waitFor();
-  await page.getByRole("button", { name: "Previous branch" }).focus();
+  await page.getByRole("button", { name: "Previous branch", disabled: false }).focus();
   await page.keyboard.press("Enter");
   await log(page).getByText("First words", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Answer again" }).click();
@@ -114,7 +115,7 @@ test("a call is approved with other arguments, and another is declined", async (
   await log(page).getByText("All right, I leave it alone.").waitFor();
   const denied = page.locator("summary", { hasText: "delete_file" }).last();
   await denied.getByText("Failed").waitFor();
-  expect(await denied.getByText("/tmp/c.txt").count()).toBe(1);
+  await expect.poll(() => denied.getByText("/tmp/c.txt").count()).toBe(1);
 });
 
 test("calls left to the client are answered by hand: those of an agent, and those of a tool that is offered here", async () => {
@@ -149,7 +150,8 @@ test("activities are checklists, progress, surfaces or names and values; subagen
   const page = await talkTo("showing");
   await say(page, "Go");
   await page.getByRole("region", { name: "The trip" }).getByRole("img", { name: "Under way" }).waitFor();
-  expect(await page.getByRole("progressbar", { name: "Booking" }).getAttribute("aria-valuetext")).toBe("3 of 12");
+  const progress = page.getByRole("progressbar", { name: "Booking" });
+  await expect.poll(() => progress.getAttribute("aria-valuetext")).toBe("3 of 12");
   const surface = page.getByRole("region", { name: "Interface" });
   await surface.getByText("Train to Cologne").waitFor();
   await surface.getByText("TrainMap").waitFor();
@@ -168,6 +170,8 @@ test("the state is live at the side, is changed as JSON, and goes with the next 
   await say(page, "Bake");
   const panel = page.getByRole("complementary", { name: "Shared state" });
   await panel.getByText('"Check the result"').waitFor();
+  // What is changed while the run goes on is changed by the run too.
+  await log(page).getByText("“Bake” is done, in 4 steps.").waitFor();
   await panel.getByRole("button", { name: "Edit" }).click();
   const json = panel.getByLabel("The state as JSON");
   await json.fill("{");
@@ -186,7 +190,7 @@ test("the state is live at the side, is changed as JSON, and goes with the next 
 test("what fails is said: a run, an agent that is not there, one that is gone", async () => {
   const page = await talkTo("nobody");
   await page.getByText("This server has no agent “nobody”. Choose another below.").waitFor();
-  expect(await page.getByRole("button", { name: "Send" }).isDisabled()).toBe(true);
+  await expect.poll(() => page.getByRole("button", { name: "Send" }).isDisabled()).toBe(true);
   await page.getByRole("combobox", { name: "Agent" }).selectOption("failing");
   await say(page, "Go");
   await page.getByRole("alert").getByText("The run failed").waitFor();
@@ -201,15 +205,13 @@ test("what is written stays when another page is looked at; a thread that is del
   await page.getByRole("link", { name: "Timeline", exact: true }).click();
   await page.getByText("RUN_STARTED").first().waitFor();
   await page.getByRole("link", { name: "Talk", exact: true }).click();
-  await field(page).waitFor();
-  expect(await field(page).inputValue()).toBe("Not sent yet");
+  await expect.poll(() => field(page).inputValue()).toBe("Not sent yet");
   await connect(server.url).threads.delete(id);
   await page.getByText("This conversation was deleted. What you see is what was here before.").waitFor();
   await page.getByRole("note").getByText("nothing more can be said in it").waitFor();
-  expect(await field(page).count()).toBe(0);
+  await expect.poll(() => field(page).count()).toBe(0);
   await page.getByRole("link", { name: "Start another" }).click();
-  await field(page).waitFor();
-  expect(await field(page).inputValue()).toBe("");
+  await expect.poll(() => field(page).inputValue()).toBe("");
 });
 
 test("a long conversation shows its end first, and more when asked", async () => {
@@ -223,7 +225,7 @@ test("a long conversation shows its end first, and more when asked", async () =>
     .run("chat", { messages: [...messages, { id: "end", role: "user", content: "End" }] }).finished;
   const page = await visit(server.url, { at: "#/talk/long" });
   await log(page).getByText("Message 1999", { exact: true }).waitFor();
-  expect(await page.locator(".talk-message").count()).toBe(100);
+  await expect.poll(() => page.locator(".talk-message").count()).toBe(100);
   await page.getByRole("region", { name: "What was said" }).evaluate((view) => view.scrollTo(0, 0));
   await page.getByRole("button", { name: "Newest" }).waitFor();
   await page.getByRole("button", { name: /^Show earlier/ }).click();
@@ -280,7 +282,7 @@ test("whoever may only watch reads, and nothing else", async () => {
   await page.evaluate(() => sessionStorage.setItem("heddle-token", "watcher-key-0123456789"));
   await page.reload();
   await page.getByRole("note").getByText("You may read this conversation, but not write in it.").waitFor();
-  expect(await page.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
+  await page.getByRole("button", { name: "Approve", disabled: true }).waitFor();
   expect(await page.getByRole("button", { name: "Edit and ask again" }).count()).toBe(0);
 });
 
@@ -299,7 +301,7 @@ test("a server that dies in the middle of a run and comes back is found again", 
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByRole("button", { name: "Stop" }).waitFor();
   await log(page).getByText("I never stop").waitFor();
-  expect(await page.getByRole("alert").count()).toBe(0);
+  await expect.poll(() => page.getByRole("alert").count()).toBe(0);
   await again.stop();
 });
 

@@ -16,11 +16,13 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 test("are loaded with progress, scrolled from end to end, and searched", async () => {
-  const page = await visit(server.url, { at: `#/timeline/${LARGE_THREAD}?group=flat` });
-  await page.getByText(/^Reading events: [\d,]+ of 100,\d+…$/).waitFor();
+  const page = await visit(server.url, { at: "#/connect" });
+  // Looked for from before it begins: it is there for a while only.
+  const progress = page.getByText(/^Reading events: [\d,]+ of 100,\d+…$/).waitFor();
+  await Promise.all([progress, page.goto(`${server.url}/#/timeline/${LARGE_THREAD}?group=flat`)]);
   const grid = page.getByRole("treegrid", { name: "Events" });
   await grid.waitFor({ timeout: 60_000 });
-  expect(Number(await grid.getAttribute("aria-rowcount"))).toBe(count + 1);
+  await expect.poll(async () => Number(await grid.getAttribute("aria-rowcount"))).toBe(count + 1);
   await grid.press("Home");
   await page.locator('[aria-rowindex="2"]').filter({ hasText: "RUN_STARTED" }).waitFor();
   for (const part of [0.25, 0.5, 0.75]) {

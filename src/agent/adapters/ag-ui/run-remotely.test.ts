@@ -141,6 +141,17 @@ test("the input is posted as JSON, declares our version, and leaves activities a
   expect(body).toEqual({ ...old, protocolVersion: "1.0", messages: [input.messages[0]] });
 });
 
+test("a run is posted on a connection of its own: one that was kept may be closed just then", async () => {
+  const used = new WeakSet<object>();
+  await using server = await listen(async (request, response) => {
+    if (used.has(request.socket)) return void request.socket.resetAndDestroy();
+    used.add(request.socket);
+    await bodyOf(request);
+    sse(response, STARTED, FINISHED).end();
+  });
+  for (let run = 0; run < 3; run++) expect(await collect({ url: server.url })).toMatchObject({ error: undefined });
+});
+
 test("a peer before 1.0 gets its own form, and what it cannot read is told", async () => {
   const asked = Promise.withResolvers<{ accept: string | undefined; body: unknown }>();
   await using server = await listen(async (request, response) => {

@@ -37,6 +37,9 @@ export async function* runRemotely(
   const remote = { name, url, secrets: secretsOf(url, run.headers) };
   const headers = new Headers(run.headers);
   headers.set("content-type", "application/json");
+  // A connection that was kept may be closed by the agent just when it is used, and a run cannot be posted twice. Whoever brings
+  // a fetch has its own connections, on which the header may not even be allowed.
+  if (run.fetch === undefined) headers.set("connection", "close");
   // Protobuf of before 1.0 cannot carry every event.
   headers.set("accept", isCurrent ? `${SSE_MEDIA_TYPE}, ${BINARY_MEDIA_TYPE}` : SSE_MEDIA_TYPE);
 

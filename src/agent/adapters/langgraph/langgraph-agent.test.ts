@@ -185,7 +185,7 @@ test("a stop reaches the nodes' signal before the next macrotask, ends as cancel
   for await (const event of runAgent(agent, base, { signal: stop.signal })) {
     events.push(event);
     if (event.type !== "STEP_STARTED" || event.stepName !== "hang") continue;
-    await vi.waitUntil(() => nodeSignal !== undefined);
+    await vi.waitUntil(() => nodeSignal !== undefined, { timeout: 20_000 });
     stop.abort();
     await Promise.resolve();
     expect(nodeSignal?.aborted).toBe(true);
