@@ -68,14 +68,22 @@ test("the lines have this server's address and the agent that was chosen, and a 
   await expect.poll(() => code(page).textContent()).toContain("langGraphAgent({");
 });
 
-test("no lines are shown before it is known which agents there are, also where that takes two tries", async () => {
+test("no lines are shown before it is known which agents there are, also where the server fails at first", async () => {
   const page = await visit(server.url, { mayComplain: /503/ });
   await page.getByRole("link", { name: "Connect your own" }).waitFor();
-  let asked = 0;
-  await page.route("**/agents", (route) => (asked++ === 0 ? route.fulfill({ status: 503 }) : route.continue()));
+  const { promise: asked, resolve: answer } = Promise.withResolvers<void>();
+  let isFailing = true;
+  await page.route("**/agents", async (route) => {
+    await asked;
+    return isFailing ? route.fulfill({ status: 503 }) : route.continue();
+  });
   await page.getByRole("link", { name: "Connect your own" }).click();
   await page.getByText("Asking for the agents of this server").first().waitFor();
   expect(await page.locator("pre").count()).toBe(0);
+  answer();
+  await page.getByRole("alert").getByText("The agents cannot be listed").waitFor();
+  expect(await page.locator("pre").count()).toBe(0);
+  isFailing = false;
   await page.locator("pre", { hasText: "chat" }).first().waitFor();
 });
 
