@@ -12,6 +12,7 @@ import type { Theme } from "../theme.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { newThreadId } from "./current-thread.ts";
+import "../ui/banner.css";
 import "./shell.css";
 
 const NAMES: readonly PageName[] = ["talk", "timeline", "travel", "branches", "threads", "health", "connect"];
@@ -51,7 +52,7 @@ function ExpiredNotice(): ReactElement | null {
   const { error } = useRecentThreads();
   if (Object(error).code !== "unauthenticated") return null;
   return (
-    <p className="expired" role="alert">
+    <p className="banner" role="alert">
       <Icon name="key" size={16} /> The server does not accept your token any more: it may have expired.
       <Button small onClick={signOut}>
         Sign in again

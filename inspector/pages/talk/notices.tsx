@@ -6,6 +6,7 @@ import { newThreadId } from "../../shell/current-thread.ts";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { useTalk } from "./talk-context.ts";
+import "../../ui/banner.css";
 import "./notices.css";
 
 /** Whether the thread was deleted while it was looked at. */
@@ -20,7 +21,7 @@ export function ConnectionNotice(): ReactElement | null {
   const isGone = useIsGone();
   if (connection === "reconnecting") {
     return (
-      <p className="talk-banner" role="status">
+      <p className="banner" role="status">
         <Icon name="refresh" size={16} /> The connection is lost. It comes back by itself; runs go on meanwhile.
         <Button small onClick={() => thread.reconnect()}>
           Try now
@@ -30,7 +31,7 @@ export function ConnectionNotice(): ReactElement | null {
   }
   if (isGone) {
     return (
-      <p className="talk-banner" role="alert" data-failure="">
+      <p className="banner" role="alert" data-failure="">
         <Icon name="trash" size={16} /> This conversation was deleted. What you see is what was here before.
         <LinkButton small href={linkTo("talk", newThreadId())}>
           Start another
@@ -42,7 +43,7 @@ export function ConnectionNotice(): ReactElement | null {
   // A token that holds no more is told of above every page.
   if (connection !== "ended" || error === undefined || Object(error).code === "unauthenticated") return null;
   return (
-    <p className="talk-banner" role="alert" data-failure="">
+    <p className="banner" role="alert" data-failure="">
       <Icon name="warning" size={16} /> This conversation is followed no more: {error.message}
       <Button small onClick={() => location.reload()}>
         Load it again
@@ -60,7 +61,7 @@ export function MissingAgentNotice({
   readonly instead: string | undefined;
 }): ReactElement {
   return (
-    <p className="talk-banner" role="status">
+    <p className="banner" role="status">
       <Icon name="info" size={16} />
       {instead === undefined
         ? `This server has no agent “${missing}”. Choose another below.`
