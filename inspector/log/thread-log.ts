@@ -224,7 +224,9 @@ export class ThreadLog {
 
 /** What is missing at the beginning of a log, for whoever looks at it. */
 export const droppedWords = ({ dropped }: Pick<LogView, "dropped">): string =>
-  `The first ${dropped === 1 ? "event" : `${dropped} events`} of this conversation were dropped by retention: what is shown begins behind.`;
+  dropped === 1
+    ? "The first event of this conversation was dropped by retention. What is shown begins after it."
+    : `The first ${dropped} events of this conversation were dropped by retention. What is shown begins after them.`;
 
 /** The place in the log that a cursor names. */
 export const seqOf = (cursor: string): number => Number(cursor.slice(-SEQ_DIGITS));
