@@ -23,7 +23,8 @@ export type { RepairReporter, Run, RunErrorReporter, RunLogger } from "./executo
 export type { RunningRun } from "./live-runs.ts";
 export type { RecentError } from "./recent-errors.ts";
 export type { ServerStatus } from "./server-status.ts";
-export type { StartOptions, StartedRun } from "./runs.ts";
+export type { StartOptions } from "./run-ask.ts";
+export type { StartedRun } from "./runs.ts";
 export type { ShowOptions } from "./show.ts";
 export { BUSY_POLICIES, CALL_POLICIES } from "./post-rules.ts";
 export type { BusyPolicy, PostRules } from "./post-rules.ts";

@@ -5,14 +5,12 @@
  * is executed here, under a lease; what is asked about it is asked the log, so a run of another process is followed,
  * joined and stopped like one of ours. A branch has one run at a time.
  */
-import { ROOT_CONTEXT } from "@opentelemetry/api";
-import type { Context } from "@opentelemetry/api";
 import type { Agent } from "../agent/index.ts";
 import { HeddleError, METADATA_KEY } from "../protocol/index.ts";
 import type { Event, RunAgentInput, Warning } from "../protocol/index.ts";
 import type { Peer } from "../protocol/dialects/index.ts";
 import { endRun, foldBranch, reap } from "../store/index.ts";
-import type { ClaimResult, FoldedBranch, RunInfo, RunKey, ThreadInfo, ThreadKey } from "../store/index.ts";
+import type { ClaimResult, FoldedBranch, RunInfo, RunKey, ThreadInfo } from "../store/index.ts";
 import { stepPrelude } from "../stream/index.ts";
 import type { Access } from "./access.ts";
 import { knownRun } from "./attach.ts";
@@ -28,12 +26,13 @@ import { ownSecrets } from "./own-secrets.ts";
 import type { Opening } from "./opening.ts";
 import type { PostRules } from "./post-rules.ts";
 import { ROOT, busy, prepareRun } from "./prepare-run.ts";
-import type { Place, RunPlan } from "./prepare-run.ts";
+import type { RunPlan } from "./prepare-run.ts";
 import { failureOf } from "./recent-errors.ts";
+import { WAITED, askOf } from "./run-ask.ts";
+import type { Ask, AskOptions } from "./run-ask.ts";
 import { RunQueue } from "./run-queue.ts";
 import { checkSameRun } from "./same-run.ts";
-import { parentOf, traceMetadata } from "./telemetry/index.ts";
-import type { TraceRequest } from "./telemetry/index.ts";
+import { traceMetadata } from "./telemetry/index.ts";
 
 /** What starting or joining a run gives. */
 export interface StartedRun {
@@ -57,18 +56,6 @@ export interface StartedRun {
   readonly warnings: readonly Warning[];
 }
 
-/** How a run is started. */
-export interface StartOptions extends PostRules {
-  /** The run that it hangs on, or `ROOT`. Default: the one that the post names, else the thread's head. */
-  readonly parent?: Place;
-  /** `cancel` stops the run when the last one who attached to it with a signal is gone. Default: it goes on. */
-  readonly onDisconnect?: "cancel" | undefined;
-  /** True where whoever asks holds the branch already and follows its log, so that nothing has to be told first. Default false. */
-  readonly holds?: boolean | undefined;
-  /** The trace that asking is part of, as a request's headers tell it. A span of the host that is active comes before it. */
-  readonly trace?: TraceRequest;
-}
-
 /** What runs are made of. */
 export interface RunsParts extends ExecutorParts {
   /** How long a lease holds. */
@@ -87,57 +74,6 @@ export interface RunsParts extends ExecutorParts {
 
 /** What comes of asking for a run. */
 type Began = Pick<StartedRun, "joined" | "queued" | "opening" | "warnings"> & { readonly runId: string };
-
-/** What is asked for. */
-interface Ask {
-  readonly key: ThreadKey;
-  /** Who asks: the run is theirs, and the thread where it is new. */
-  readonly user: string | undefined;
-  /** Throws where whoever asks may not write to the thread. */
-  readonly judge: (thread: ThreadInfo | undefined) => Promise<void>;
-  readonly agent: Agent;
-  readonly posted: RunAgentInput;
-  /** Where the run hangs whatever the post says. */
-  readonly place: Place;
-  /** How the post is taken: as the agent's posts are, and as this one asks. */
-  readonly rules: PostRules;
-  /** Whether the run stops when the last one who watched it is gone. */
-  readonly cancelOnLeave: boolean;
-  /** Whether whoever asks holds the branch. */
-  readonly holds: boolean;
-  /** Whether it begins only if it waits. */
-  readonly ifQueued: boolean;
-  /** The trace that asking is part of. */
-  readonly trace: Context;
-  /** What was changed in the body when it was read. */
-  readonly changed: readonly Warning[];
-}
-
-/** What is said of an ask beside what it is for. */
-interface AskOptions extends StartOptions {
-  readonly ifQueued?: boolean;
-  readonly changed?: readonly Warning[];
-}
-
-/** How a run that has waited begins. Whoever posted it could not know what was said meanwhile. */
-const WAITED: AskOptions = { onStale: "append", ifQueued: true };
-
-function askOf(
-  { rulesOf }: RunsParts,
-  by: Pick<Ask, "key" | "user" | "judge">,
-  agent: Agent,
-  input: RunAgentInput,
-  options: AskOptions,
-): Ask {
-  const { parent, onDisconnect, holds = false, ifQueued = false, trace = {}, changed = [], ...rules } = options;
-  const posted = typeof parent === "string" ? { ...input, parentRunId: parent } : input;
-  const place = parent === ROOT ? ROOT : undefined;
-  const all = { ...rulesOf(agent.name), ...rules };
-  const cancelOnLeave = onDisconnect === "cancel";
-  // Whoever is done here when a run that waited begins has nothing to do with it.
-  const part = ifQueued ? ROOT_CONTEXT : parentOf(trace);
-  return { ...by, agent, posted, place, rules: all, cancelOnLeave, holds, ifQueued, trace: part, changed };
-}
 
 /** The runs that one server executes. */
 export class Runs {
@@ -162,7 +98,7 @@ export class Runs {
         if (this.#closing) throw serverClosing();
         // It was judged when it was taken.
         const by = { key, user, judge: () => Promise.resolve() };
-        await this.#tracked(this.#start(askOf(parts, by, agentOf(agent), posted, WAITED)));
+        await this.#tracked(this.#start(askOf(parts.rulesOf, by, agentOf(agent), posted, WAITED)));
       },
       onRefused: (error, key, { runId, agent, body }) => {
         parts.errors.run({ ...key, runId }, agent, failureOf(error));
@@ -197,7 +133,7 @@ export class Runs {
     const key = access.key(input.threadId);
     const { user } = access.principal;
     const judge = (thread: ThreadInfo | undefined): Promise<void> => access.needToStart(key, thread);
-    const ask = askOf(this.#parts, { key, user, judge }, agent, input, options);
+    const ask = askOf(this.#parts.rulesOf, { key, user, judge }, agent, input, options);
     return this.#tracked(this.#startBeside(ask));
   }
 
