@@ -25,8 +25,12 @@ test("Queue. A message sent mid-run is queued, steered or rejected as configured
   const first = await acceptanceServer(gates, { store, files, env: { HEDDLE_RULES: '{"*":{"onBusy":"enqueue"}}' } });
   const running = await postRun(first.url, "patient", body("r1", "first"));
   await gates.reached("first");
-  const waiting = ["r2", "r3"].map((runId) => postRun(first.url, "patient", body(runId)));
-  await expect.poll(async () => (await details(first.url)).queue.length).toBe(2);
+  const waiting: Promise<Response>[] = [];
+  for (const runId of ["r2", "r3"]) {
+    // One behind the other: two connections have no order.
+    waiting.push(postRun(first.url, "patient", body(runId)));
+    await expect.poll(async () => (await details(first.url)).queue.length).toBe(waiting.length);
+  }
   expect((await details(first.url)).queue).toMatchObject([{ runId: "r2" }, { runId: "r3" }]);
   expect(await runState(first.url, "t1", "r2")).toMatchObject({ status: "queued", agent: "patient" });
   const rejected = await postRun(`${first.url}`, "patient?on_busy=reject", body("r4"));
