@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { createServer as createTcpServer } from "node:net";
@@ -31,8 +31,11 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const put = (name: string, contents: string | object): Promise<void> =>
-  writeFile(join(folder, name), typeof contents === "string" ? contents : JSON.stringify(contents));
+/** All at once: a file that is written in place is empty for a moment, and a watcher may load that. */
+async function put(name: string, contents: string | object): Promise<void> {
+  await writeFile(`${folder}.part`, typeof contents === "string" ? contents : JSON.stringify(contents));
+  await rename(`${folder}.part`, join(folder, name));
+}
 
 interface Running {
   readonly child: ChildProcess;
@@ -345,15 +348,55 @@ describe("the end", () => {
   });
 });
 
-test("--watch starts anew when an agent, or the configuration, changes", async () => {
-  await put("agent.ts", agentNamed("before"));
-  await put("heddle.config.json", { files: ["agent.ts"], port: 0 });
-  const command = heddle(["serve", "--watch"]);
-  await command.said("with before\n");
-  await put("agent.ts", agentNamed("after"));
-  await command.said("with after\n");
-  await put("second.ts", agentNamed("second"));
-  await put("heddle.config.json", { files: ["agent.ts", "second.ts"], port: 0 });
-  await command.said("with after, second\n");
-  expect(await stop(command)).toBe(0);
+describe("--watch", () => {
+  test("starts anew when an agent, or the configuration, changes", async () => {
+    await put("agent.ts", agentNamed("before"));
+    await put("heddle.config.json", { files: ["agent.ts"], port: 0 });
+    const command = heddle(["serve", "--watch"]);
+    await command.said("with before\n");
+    await put("agent.ts", agentNamed("after"));
+    await command.said("with after\n");
+    await put("second.ts", agentNamed("second"));
+    await put("heddle.config.json", { files: ["agent.ts", "second.ts"], port: 0 });
+    await command.said("with after, second\n");
+    expect(await stop(command)).toBe(0);
+  });
+
+  test("what is saved while the server starts counts, and so does what an agent imports", async () => {
+    await put("name.ts", `export const name = "imported";`);
+    await put("later.ts", agentNamed("$").replace('"$"', "name").replace(/^/, 'import { name } from "./name.ts";'));
+    await put(
+      "agent.ts",
+      `import { copyFileSync } from "node:fs";
+       copyFileSync(new URL("later.ts", import.meta.url), new URL("agent.ts", import.meta.url));
+       ${agentNamed("early")}`,
+    );
+    const command = heddle(["serve", "agent.ts", "--port", "0", "--watch"]);
+    await command.said("with imported\n");
+    await put("name.ts", `export const name = "renamed";`);
+    await command.said("with renamed\n");
+    expect(await stop(command, "SIGINT")).toBe(0);
+  });
+
+  test("a file that is missing or broken is waited for", async () => {
+    const command = heddle(["serve", "agent.ts", "--port", "0", "--watch"]);
+    await command.said("it starts again when a file changes.\n");
+    await expect.poll(() => command.printed.err).toContain("There is no file agent.ts");
+    await put("agent.ts", "throw new Error('not yet');");
+    await command.said(/(.*starts again when a file changes\.\n){2}/);
+    await expect.poll(() => command.printed.err).toContain("not yet");
+    await put("agent.ts", agentNamed("mended"));
+    await command.said("with mended\n");
+    expect(await stop(command)).toBe(0);
+  });
+
+  test("the server ends with the command, even if that is killed", async () => {
+    await put("agent.ts", agentNamed("orphan"));
+    const command = heddle(["serve", "agent.ts", "--port", "0", "--watch"]);
+    const url = await ready(command);
+    command.child.kill("SIGKILL");
+    // Its output is closed once nobody can write to it any more.
+    expect(await command.ended).toBe("SIGKILL");
+    await expect(fetch(url)).rejects.toThrow("fetch failed");
+  });
 });

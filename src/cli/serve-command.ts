@@ -9,6 +9,7 @@ import type { AuthOptions, Pages, Served } from "../server/fastify/index.ts";
 import type { Store } from "../store/index.ts";
 import { authOf } from "./auth-settings.ts";
 import { readConfiguration } from "./configuration.ts";
+import { tellWatcher } from "./loaded-files.ts";
 import { storeOf } from "./open-store.ts";
 import { servedAgents } from "./served-agents.ts";
 import { DEFAULT_STORE, SETTINGS } from "./settings.ts";
@@ -76,6 +77,7 @@ const OPTIONS = {
   "jwt-audience": { type: "string", multiple: true },
   config: { type: "string" },
   watch: { type: "boolean" },
+  watched: { type: "boolean" },
   help: { type: "boolean", short: "h" },
 } as const;
 
@@ -93,6 +95,7 @@ export async function serveCommand(args: readonly string[], env: Environment): P
       args.filter((argument) => argument !== "--watch"),
     );
   }
+  if (values.watched === true) tellWatcher();
   const flags = {
     port: values.port,
     host: values.host,
