@@ -360,6 +360,7 @@ describe("--watch", () => {
     await put("heddle.config.json", { files: ["agent.ts", "second.ts"], port: 0 });
     await command.said("with after, second\n");
     expect(await stop(command)).toBe(0);
+    expect(command.printed.out).not.toContain("has ended");
   });
 
   test("what is saved while the server starts counts, and so does what an agent imports", async () => {

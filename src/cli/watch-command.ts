@@ -47,18 +47,20 @@ async function changeOf(child: ChildProcess, signal: AbortSignal): Promise<void>
   child.on("message", (message) => {
     if (isLoadedFile(message)) loaded.set(message.path, message.version);
   });
-  child.once("close", () => {
+  const endedByItself = (): void => {
     if (signal.aborted) return;
     // What it ended for may be a file that was not there.
     loaded.set(process.cwd(), folder);
     console.log("heddle: the server has ended; it starts again when a file changes.");
-  });
+  };
+  child.once("close", endedByItself);
   let before = "";
   while (!signal.aborted) {
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
     const changes = [...loaded].map(([path, version]) => [path, version, versionOf(path)] as const);
     const now = changes.flatMap(([path, version, current]) => (version === current ? [] : [path, current])).join("\n");
-    if (now !== "" && now === before) return;
+    if (now !== "" && now === before) break;
     before = now;
   }
+  child.off("close", endedByItself);
 }

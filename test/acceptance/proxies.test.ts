@@ -64,4 +64,4 @@ test("Proxies. Behind default nginx, a 60 s idle load balancer and a gateway tha
     expect(headers.get("cache-control")).toMatch(/no-transform/);
   }
   expect(proxy.held()).toBe(0);
-});
+}, 180_000);
