@@ -21,6 +21,8 @@ export function versionOf(path: string): string {
   return stats.isDirectory() ? readdirSync(path).toSorted().join("/") : `${stats.ino} ${stats.size} ${stats.mtimeNs}`;
 }
 
+const isOwnFile = (url: string): boolean => url.startsWith("file:") && !url.includes("/node_modules/");
+
 /**
  * Tells the process that started this one of every module that is loaded from here on, packages left out, and ends this one
  * when the other is gone.
@@ -30,7 +32,8 @@ export function tellWatcher(): void {
   registerHooks({
     resolve(specifier, context, next) {
       const found = next(specifier, context);
-      if (found.url.startsWith("file:") && !found.url.includes("/node_modules/") && !told.has(found.url)) {
+      // Whoever was told may be gone while this process still ends.
+      if (process.connected && isOwnFile(found.url) && !told.has(found.url)) {
         told.add(found.url);
         const path = fileURLToPath(found.url);
         process.send?.({ path, version: versionOf(path) } satisfies LoadedFile);

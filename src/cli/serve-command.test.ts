@@ -391,13 +391,26 @@ describe("--watch", () => {
     expect(await stop(command)).toBe(0);
   });
 
-  test("the server ends with the command, even if that is killed", async () => {
-    await put("agent.ts", agentNamed("orphan"));
-    const command = heddle(["serve", "agent.ts", "--port", "0", "--watch"]);
+  test("the server ends with the command, even if that is killed, and as it would by itself", async () => {
+    await put("late.ts", `console.log("loaded late");`);
+    await put(
+      "agent.ts",
+      `import { once } from "node:events";
+       import { defineAgent } from ${AGENT_MODULE};
+       export const orphan = defineAgent({ name: "orphan", async run({ emit, signal }) {
+         await emit.text().write("busy");
+         await once(signal, "abort");
+         await import("./late.ts");
+       } });`,
+    );
+    const command = heddle(["serve", "agent.ts", "--port", "0", "--watch"], { HEDDLE_SHUTDOWN_GRACE_MS: "10" });
     const url = await ready(command);
+    const run = await post(url, "orphan");
     command.child.kill("SIGKILL");
     // Its output is closed once nobody can write to it any more.
     expect(await command.ended).toBe("SIGKILL");
+    expect(await run.text()).toContain('"code":"server-closing"');
+    expect(command.printed).toMatchObject({ out: expect.stringContaining("loaded late\n"), err: "" });
     await expect(fetch(url)).rejects.toThrow("fetch failed");
   });
 });
