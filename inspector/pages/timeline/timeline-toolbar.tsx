@@ -53,6 +53,7 @@ export function TimelineToolbar({
         </Choice>
         <RunChoice timeline={timeline} runs={runs} />
         <SubagentChoice timeline={timeline} />
+        {timeline.grouping === "nested" && <OpenAll timeline={timeline} />}
       </div>
       <Chips timeline={timeline} />
     </div>
@@ -204,7 +205,6 @@ function Chips({ timeline }: { readonly timeline: Timeline }): ReactElement {
           <em>{formatCount(wrong)}</em>
         </button>
       )}
-      {timeline.grouping === "nested" && <OpenAll timeline={timeline} />}
     </div>
   );
 }
