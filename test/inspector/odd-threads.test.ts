@@ -121,7 +121,7 @@ test("the result of a call is told with it, whatever comes behind", async () => 
 });
 
 test("a group is no match by what stands before it", async () => {
-  const page = await visit(server.url, { at: "#/timeline/beyond?q=run_started&message=m" });
+  const page = await visit(server.url, { at: "#/timeline/many?q=state_delta&message=m" });
   await page.getByRole("complementary", { name: "Details" }).waitFor();
   await expect.poll(() => page.getByText(/^(\d+ of )?1 match$/).textContent()).toBe("1 match");
 });
