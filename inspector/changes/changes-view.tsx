@@ -1,10 +1,18 @@
 /** What is different between two values, as a tree: old and new beside each other, and what is the same folded away. */
 import { useMemo, useState } from "react";
 import type { ReactElement } from "react";
+import { formatCount } from "../ui/format.ts";
 import { JsonView } from "../ui/json-view.tsx";
 import { changesBetween, countChanges } from "./json-changes.ts";
 import type { Change } from "./json-changes.ts";
+import { Text } from "./message-row.tsx";
+import { textChanges } from "./text-changes.ts";
 import "./changes-view.css";
+
+/** So many places are drawn at first. */
+const MAX_PLACES = 100;
+/** A text that is longer is cut, and of two only what is different is marked. */
+const LONG_TEXT = 400;
 
 /** The differences of two values. */
 export function ChangesView({
@@ -65,6 +73,14 @@ export function Replaced({
   readonly before: unknown;
   readonly after: unknown;
 }): ReactElement {
+  if (isLongText(before, after)) {
+    return (
+      <div className="changes-row" data-kind="replaced">
+        <span className="changes-key">{name}</span>
+        <Text parts={textChanges(String(before), String(after))} />
+      </div>
+    );
+  }
   return (
     <div className="changes-row" data-kind="replaced">
       <span className="changes-key">{name}</span>
@@ -89,16 +105,21 @@ export function Replaced({
   );
 }
 
+const isLongText = (before: unknown, after: unknown): boolean =>
+  typeof before === "string" && typeof after === "string" && Math.max(before.length, after.length) > LONG_TEXT;
+
 function Value({ value }: { readonly value: unknown }): ReactElement {
   if (typeof value === "object" && value !== null && Object.keys(value).length > 0) {
     return <JsonView value={value} openTo={JSON.stringify(value).length < 200 ? 2 : 0} />;
   }
+  if (typeof value === "string" && value.length > LONG_TEXT) return <JsonView value={value} />;
   return <code>{JSON.stringify(value) ?? "nothing"}</code>;
 }
 
 function Inside({ change }: { readonly change: Change & { readonly kind: "inside" } }): ReactElement {
   const [isOpen, setOpen] = useState(true);
   const [showsSame, setShowsSame] = useState(false);
+  const [limit, setLimit] = useState(MAX_PLACES);
   const same = change.children.filter(({ kind }) => kind === "same").length;
   const shown = showsSame ? change.children : change.children.filter(({ kind }) => kind !== "same");
   return (
@@ -111,9 +132,14 @@ function Inside({ change }: { readonly change: Change & { readonly kind: "inside
       )}
       {isOpen && (
         <div className={change.key === "" ? undefined : "changes-children"}>
-          {shown.map((child) => (
+          {shown.slice(0, limit).map((child) => (
             <Place key={`${child.kind} ${child.key}`} change={child} />
           ))}
+          {shown.length > limit && (
+            <button type="button" className="changes-same" onClick={() => setLimit(limit * 10)}>
+              {formatCount(shown.length - limit)} more
+            </button>
+          )}
           {same > 0 && (
             <button type="button" className="changes-same" onClick={() => setShowsSame(!showsSame)}>
               {showsSame ? "Hide what is the same" : `${same} unchanged`}

@@ -5,6 +5,7 @@
 import { memo, useState } from "react";
 import type { ReactElement } from "react";
 import type { Message, ToolCall } from "heddle/protocol";
+import { formatCount } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import type { IconName } from "../ui/icon.tsx";
 import { JsonView } from "../ui/json-view.tsx";
@@ -32,6 +33,8 @@ const WORDS: ChangeWords = { same: "", added: "new", changed: "changed", removed
 /** Of a stretch of text so much is shown at its beginning and its end. */
 const SHOWN_CHARS = 600;
 const LINE_CHARS = 160;
+/** Of the calls of one message so many are shown. */
+const SHOWN_CALLS = 50;
 
 /** One message. */
 export const MessageRow = memo(function MessageRow({
@@ -61,8 +64,7 @@ export const MessageRow = memo(function MessageRow({
       ) : (
         <Text parts={textChanges(before === undefined ? textOf(message) : textOf(before), textOf(message))} />
       )}
-      {message.role === "assistant" &&
-        message.toolCalls?.map((call) => <Call key={call.id} call={call} isChanged={isChanged(call, before)} />)}
+      {message.role === "assistant" && <Calls calls={message.toolCalls ?? []} before={before} />}
     </article>
   );
 }, isSameRow);
@@ -91,6 +93,30 @@ function Content({ value }: { readonly value: unknown }): ReactElement {
     <code className="message-row-content">{text}</code>
   ) : (
     <JsonView value={value} openTo={1} />
+  );
+}
+
+/** The newest calls; the others are drawn where somebody asks for them. */
+function Calls({
+  calls,
+  before,
+}: {
+  readonly calls: readonly ToolCall[];
+  readonly before: Message | undefined;
+}): ReactElement {
+  const [isWhole, setWhole] = useState(false);
+  const hidden = isWhole ? 0 : Math.max(0, calls.length - SHOWN_CALLS);
+  return (
+    <>
+      {hidden > 0 && (
+        <button type="button" className="message-row-more" onClick={() => setWhole(true)}>
+          {formatCount(hidden)} earlier {hidden === 1 ? "call" : "calls"}
+        </button>
+      )}
+      {calls.slice(hidden).map((call) => (
+        <Call key={call.id} call={call} isChanged={isChanged(call, before)} />
+      ))}
+    </>
   );
 }
 

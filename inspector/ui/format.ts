@@ -17,25 +17,36 @@ export function formatBytes(bytes: number): string {
   return `${unit === 0 ? size : size.toFixed(size < 10 ? 1 : 0)} ${units[unit]}`;
 }
 
-/** A duration: 340 ms, 2.4 s, 3 min 12 s, 2 h 5 min. */
+/** A duration: 340 ms, 2.4 s, 3 min 12 s, 2 h 5 min, 12 d 4 h; with a minus where a clock went back. */
 export function formatDuration(ms: number): string {
+  if (ms < 0) return `−${formatDuration(-ms)}`;
   if (ms < 1) return ms === 0 ? "0 ms" : `${ms.toFixed(2)} ms`;
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
   const minutes = Math.floor(ms / 60_000);
   if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60_000) / 1000)} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours} h ${minutes % 60} min`;
+  return `${formatCount(Math.floor(hours / 24))} d ${hours % 24} h`;
 }
 
 const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 
+/** Agents may tell times that no calendar has. */
+const LAST_MS = 8.64e15;
+const dated = (ms: number): number => Math.max(-LAST_MS, Math.min(LAST_MS, ms));
+
 /** A time of day: 14:03:22. */
-export const formatClock = (ms: number): string => CLOCK.format(ms);
+export const formatClock = (ms: number): string => CLOCK.format(dated(ms));
 
 /** A time of day to the millisecond: 14:03:22.041. */
 export const formatPreciseClock = (ms: number): string =>
-  `${CLOCK.format(ms)}.${String(Math.floor(ms) % 1000).padStart(3, "0")}`;
+  `${formatClock(ms)}.${String(new Date(dated(ms)).getUTCMilliseconds()).padStart(3, "0")}`;
+
+/** A day and a time of day, to the millisecond: 05/01/2026 14:03:22.041. */
+export const formatMoment = (ms: number): string =>
+  `${new Date(dated(ms)).toLocaleDateString("en-GB")} ${formatPreciseClock(ms)}`;
 
 /** How long ago, by a clock that is given: just now, 5 min ago, 3 h ago, 12 Mar 2026. */
 export function formatAgo(ms: number, nowMs: number): string {

@@ -10,6 +10,7 @@ import { copyId, exportName, threadIn } from "../../inspector/pages/threads/expo
 import { neighbourOf, targetOf } from "../../inspector/pages/threads/row-target.ts";
 import { codeWords } from "../../inspector/server/code-words.ts";
 import { ruleClause, ruleWords } from "../../inspector/server/rule-words.ts";
+import { formatClock, formatDuration, formatMoment, formatPreciseClock } from "../../inspector/ui/format.ts";
 
 type Told = Parameters<typeof remember>[1];
 
@@ -104,4 +105,25 @@ test("every rule and every code has words", () => {
   }
   for (const code of Object.keys(ERRORS)) expect([code, codeWords(code)]).toEqual([code, expect.any(String)]);
   expect([ruleWords("constructor"), codeWords("toString")]).toEqual([undefined, undefined]);
+});
+
+describe("times are told, whatever they are", () => {
+  test("clocks that went back, and years", () => {
+    expect([-210_000, -5, 0, 340, 3_600_000, 40_000_000_000].map(formatDuration)).toEqual([
+      "−3 min 30 s",
+      "−5 ms",
+      "0 ms",
+      "340 ms",
+      "1 h 0 min",
+      "462 d 23 h",
+    ]);
+  });
+
+  test("moments before the epoch, and beyond every calendar", () => {
+    expect(formatPreciseClock(-1)).toMatch(/^\d\d:\d\d:\d\d\.999$/);
+    for (const ms of [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]) {
+      expect(formatClock(ms)).toMatch(/^\d\d:\d\d:\d\d$/);
+      expect(formatMoment(ms)).not.toContain("Invalid");
+    }
+  });
 });

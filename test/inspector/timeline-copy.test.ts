@@ -117,12 +117,40 @@ test("the test of every row passes as it is pasted", () => {
 test("the curl of a run starts it again, in a run beside it", async () => {
   const command = curlOf(selectionOf(index, "run", index.run("r1"), undefined), source);
   const words = [...(command.split("# Start it again")[1]?.matchAll(QUOTED) ?? [])].map(([word]) => unquoted(word));
-  const [address = "", type, body = ""] = words;
+  const [address = "", type] = words;
+  const body = pasted(command);
   expect([address, type]).toEqual([`${server.url}/agents/tools`, "Content-Type: application/json"]);
   const answer = await fetch(address, { method: "POST", headers: { "content-type": "application/json" }, body });
   const said = await answer.text();
   expect(said).toContain("RUN_FINISHED");
   expect(said).toContain("In Ulm it is");
+});
+
+/** What a shell does with a command, where `curl` says what it is to send, and `echo` that it was called. */
+const pasted = (command: string): string =>
+  execFileSync("sh", { input: `curl() { case "$*" in *@-*) cat ;; esac; }\n${command}`, encoding: "utf8" });
+
+test("a command does what it says whatever the ids are, and however long the input is", () => {
+  const [runId, id] = ["r", "\necho OOPS #"];
+  const input = {
+    threadId: THREAD,
+    runId,
+    messages: [{ id: "u", role: "user" as const, content: "it's $(x)".repeat(40_000) }],
+  };
+  const events: readonly Event[] = [
+    { type: "RUN_STARTED", threadId: THREAD, runId, input },
+    { type: "TEXT_MESSAGE_START", messageId: id, role: "assistant" },
+    { type: "TEXT_MESSAGE_END", messageId: id },
+    { type: "RUN_FINISHED", threadId: THREAD, runId, outcome: { type: "success" } },
+  ];
+  const odd = new TimelineIndex(
+    events.map((event, place) => ({ seq: place + 1, id: `log_${place}`, runId, event, atMs: undefined })),
+  );
+  odd.advance(events.length);
+  const sent = pasted(curlOf(selectionOf(odd, "run", odd.run(runId), undefined), source));
+  expect(JSON.parse(sent).messages).toEqual(input.messages);
+  const message = curlOf(selectionOf(odd, "group", odd.find(["message"], id), undefined), source);
+  expect(pasted(message)).toBe("");
 });
 
 test("a server that wants a token is asked with one from the environment", () => {

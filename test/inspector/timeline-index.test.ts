@@ -155,6 +155,25 @@ test("a filter finds kinds, subagents, problems and text, also text that was sai
   expect(found({ runId: "another" })).toEqual([]);
 });
 
+test("a filter finds text as people write it, and nothing that is not shown", () => {
+  const metadata = { heddle: { runId: "r1" } };
+  const said: readonly Event[] = [
+    { ...started, input: { threadId: "t", runId: "r1", messages: [{ id: "u", role: "user", content: 'Say "Hi"' }] } },
+    { type: "TOOL_CALL_RESULT", messageId: "m", toolCallId: "c", content: '{"path":"C:\\\\temp"}', role: "tool" },
+    { type: "STATE_SNAPSHOT", snapshot: { path: "C:\\temp" } },
+  ];
+  const index = indexOf(logOf(said.map((event) => ({ ...event, metadata }))));
+  const found = (text: string): readonly number[] => {
+    const filter = new TimelineFilter(index, { ...NONE, text });
+    filter.advance();
+    return filter.places();
+  };
+  expect(found('say "hi"')).toEqual([0]);
+  expect(found('"path":"C:')).toEqual([1, 2]);
+  expect(found("C:\\temp")).toEqual([2]);
+  expect(found("metadata")).toEqual([]);
+});
+
 test("a filter goes from match to match, around the ends, and shows groups that hold one", () => {
   const index = indexOf(logOf(WOVEN));
   const filter = new TimelineFilter(index, { ...NONE, text: "c1" });

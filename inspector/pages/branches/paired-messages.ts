@@ -11,6 +11,8 @@ import { longestCommon } from "../../changes/json-changes.ts";
 
 /** Texts that have less in common are not shown as changes of each other. */
 const ALIKE = 0.4;
+/** Branches that span more pairs are compared by place. */
+const MAX_PAIRS = 4_000_000;
 
 /** A row: a message of either branch, or of both. */
 export interface MessagePair {
@@ -29,13 +31,19 @@ export function pairMessages(a: readonly Message[], b: readonly Message[]): read
   const pairs: MessagePair[] = [];
   let left = 0;
   let right = 0;
-  for (const [row, column] of [...longestCommon(roles(a), roles(b)), [a.length, b.length] as const]) {
+  for (const [row, column] of [...commonRoles(roles(a), roles(b)), [a.length, b.length] as const]) {
     while (left < row) pairs.push(alone("a", a[left++]));
     while (right < column) pairs.push(alone("b", b[right++]));
     const [one, other] = [a[left++], b[right++]];
     if (one !== undefined && other !== undefined) pairs.push(pairOf(one, other));
   }
   return pairs;
+}
+
+/** Places of messages of the same role, in order; of very many, those that stand at the same place. */
+function commonRoles(a: readonly string[], b: readonly string[]): readonly (readonly [number, number])[] {
+  if (a.length * b.length <= MAX_PAIRS) return longestCommon(a, b);
+  return a.flatMap((role, place) => (role === b[place] ? [[place, place] as const] : []));
 }
 
 const roles = (messages: readonly Message[]): readonly string[] => messages.map(({ role }) => role);

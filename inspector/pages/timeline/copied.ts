@@ -58,6 +58,9 @@ export const fixtureOf = ({ entries }: Selection): string =>
 /** A text for a shell, whatever is in it. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
+/** A text for a shell's comment: ids are anybody's, and not every shell takes a comment for one where commands are typed. */
+const remarked = (text: string): string => text.replaceAll(/[^\p{L}\p{N} …_-]/gu, "_");
+
 /** The address that the events are read from: of their run, else of the whole thread. */
 export function eventsUrl({ runId, after }: Selection, { url, threadId }: CopySource): string {
   const query = new URLSearchParams(runId === undefined ? { all: "true" } : { run: runId });
@@ -78,7 +81,7 @@ export function curlOf(selection: Selection, source: CopySource): string {
   }
   // What may not be seen has a line too, with its cursor alone.
   const seen = selection.hasHidden ? `grep -F '"event":' | ` : "";
-  return `# ${selection.title}: one event a line.\n${read} \\\n  ${lines} | ${seen}${onlyThese(selection)}\n`;
+  return `# ${remarked(selection.title)}: one event a line.\n${read} \\\n  ${lines} | ${seen}${onlyThese(selection)}\n`;
 }
 
 /** What takes these lines out of those of the run: the first of them, those with an id, or by their places. */
@@ -110,10 +113,13 @@ function againOf({ entries }: Selection, { url, agent }: CopySource, token: stri
     return "# The log has no input of this run to start it again with.\n";
   }
   if (agent === undefined) return "# Which agent ran it is not known yet: the server has not answered.\n";
+  // An argument may not be as long as an input.
   return `# Start it again, as a run of its own beside it.
 curl -sN -X POST ${quoted(`${url}/agents/${encodeURIComponent(agent)}`)}${token} \\
   -H 'Content-Type: application/json' \\
-  --data-raw ${quoted(JSON.stringify(againInput(started)))}
+  --data-binary @- <<'INPUT'
+${JSON.stringify(againInput(started))}
+INPUT
 `;
 }
 

@@ -3,7 +3,7 @@ import type { ReactElement, ReactNode } from "react";
 import type { Event } from "heddle/protocol";
 import { bareEvent } from "../../log/thread-log.ts";
 import type { LogEntry } from "../../log/thread-log.ts";
-import { formatDuration, formatPreciseClock } from "../../ui/format.ts";
+import { formatCount, formatDuration, formatMoment } from "../../ui/format.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { MEANINGS, changeOf, noteOf } from "./event-words.ts";
@@ -58,9 +58,7 @@ export function EventDetails({
           {agent !== undefined && `${agent} `}
           <code className="timeline-id">{runId}</code>
         </Fact>
-        {atMs !== undefined && (
-          <Fact name="Time">{`${new Date(atMs).toLocaleDateString("en-GB")} ${formatPreciseClock(atMs)}`}</Fact>
-        )}
+        {atMs !== undefined && <Fact name="Time">{formatMoment(atMs)}</Fact>}
         {wait !== undefined && <Fact name="Since the one before">{formatDuration(wait)}</Fact>}
         {before !== undefined && before.runId !== runId && (
           <Fact name="In the log behind">an event of another run, {before.seq}</Fact>
@@ -173,17 +171,21 @@ export function ArgumentsView({ text }: { readonly text: string }): ReactElement
   }
 }
 
+/** So many changes of one event are listed; all of them are among its fields. */
+const MAX_CHANGES = 100;
+
 type Patch = Extract<Event, { type: "STATE_DELTA" }>["delta"];
 
 function Changes({ patch }: { readonly patch: Patch }): ReactElement {
   return (
     <Section title="Changes">
       <ul className="timeline-changes">
-        {patch.map((change, number) => (
+        {patch.slice(0, MAX_CHANGES).map((change, number) => (
           <li key={number} data-op={change.op}>
             <em>{change.op}</em> <code>{changeOf(change)}</code>
           </li>
         ))}
+        {patch.length > MAX_CHANGES && <li>{formatCount(patch.length - MAX_CHANGES)} more: see below</li>}
       </ul>
     </Section>
   );

@@ -66,9 +66,17 @@ export function GroupDetails({
   );
 }
 
+const ENDS: readonly Event["type"][] = ["TOOL_CALL_RESULT", "RUN_FINISHED", "RUN_ERROR"];
+
+/** The newest event of some types that is directly in a group: notes and opaque values may come behind its end. */
+function lastOf(index: TimelineIndex, { items }: Group, types: readonly Event["type"][]): Event | undefined {
+  const events = items.map((item) => (typeof item === "number" ? index.entries[item]?.event : undefined));
+  return events.findLast((event) => event !== undefined && types.includes(event.type));
+}
+
 function Content({ group, index }: { readonly group: Group; readonly index: TimelineIndex }): ReactElement | null {
   const first = index.entries[group.first]?.event;
-  const last = index.entries[group.last]?.event;
+  const last = lastOf(index, group, ENDS);
   switch (group.kind) {
     case "message":
     case "reasoning":

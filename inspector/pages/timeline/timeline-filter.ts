@@ -1,9 +1,10 @@
 /**
  * Which events are shown, worked out as they are read, in slices that leave the page usable. Text is looked for in the JSON of
- * each event, and in what the parts of a message, thought or call come to: a word that was said in two parts is found in the
- * second.
+ * each event as it is shown, also as JSON writes it within a text (`say "hi"`, `C:\\temp`), and in what the parts of a message,
+ * thought or call come to: a word that was said in two parts is found in the second.
  */
 import type { Kind } from "../../log/event-kinds.ts";
+import { bareEvent } from "../../log/thread-log.ts";
 import { deltaOf } from "./settle-group.ts";
 import type { Group } from "./timeline-group.ts";
 import { problemOf } from "./timeline-index.ts";
@@ -38,6 +39,8 @@ export class TimelineFilter {
   readonly #spec: FilterSpec;
   readonly #kinds: ReadonlySet<Kind>;
   readonly #text: string;
+  /** The text as it stands within a text in JSON. */
+  readonly #escaped: string;
   readonly #places: number[] = [];
   readonly #isHit: boolean[] = [];
   readonly #groupHits = new Map<Group, number>();
@@ -49,6 +52,7 @@ export class TimelineFilter {
     this.#spec = spec;
     this.#kinds = new Set(spec.kinds);
     this.#text = spec.text.toLowerCase();
+    this.#escaped = JSON.stringify(this.#text).slice(1, -1);
   }
 
   /** How many events were looked at. */
@@ -114,7 +118,7 @@ export class TimelineFilter {
     if (entry === undefined || owner === undefined || kind === undefined) return false;
     const { runId, subagent, problems } = this.#spec;
     // The text has to be followed through whatever else is not asked for.
-    const hasText = this.#text === "" || this.#hasText(JSON.stringify(entry.event), deltaOf(entry.event), owner);
+    const hasText = this.#text === "" || this.#hasText(JSON.stringify(bareEvent(entry)), deltaOf(entry.event), owner);
     if (!hasText) return false;
     if (this.#kinds.size > 0 && !this.#kinds.has(kind)) return false;
     if (runId !== "" && entry.runId !== runId) return false;
@@ -123,7 +127,8 @@ export class TimelineFilter {
   }
 
   #hasText(json: string, delta: string | undefined, owner: Group): boolean {
-    const isInJson = json.toLowerCase().includes(this.#text);
+    const lower = json.toLowerCase();
+    const isInJson = lower.includes(this.#text) || (this.#escaped !== this.#text && lower.includes(this.#escaped));
     if (delta === undefined || this.#text.length < 2) return isInJson;
     const joined = (this.#tails.get(owner) ?? "") + delta.toLowerCase();
     this.#tails.set(owner, joined.slice(-(this.#text.length - 1)));

@@ -33,7 +33,7 @@ export function TimelinePage({ threadId }: ThreadPageProps): ReactElement {
   const waiting = log.count - count;
   // What is copied of a log that is still read would be a part of what it says it is.
   const mayCopy = count > 0 && log.status !== "loading";
-  useCopyKey(useCallback(() => setCopying(true), []));
+  useCopyKey(useCallback(() => mayCopy && setCopying(true), [mayCopy]));
   return (
     <>
       <ThreadHeader threadId={threadId} page="Timeline" isNew={log.status === "missing"}>

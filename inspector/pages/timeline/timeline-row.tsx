@@ -57,6 +57,9 @@ export interface TimelineRowProps {
 /** The id of a row in the page. */
 export const rowId = (row: Row): string => (typeof row === "number" ? `timeline-e${row}` : `timeline-g${row.number}`);
 
+/** However deep it stands, most of the width is for the words. */
+const indentOf = (level: number): string => `min(${((level - 1) * 1.05 + 0.3).toFixed(2)}rem, 40%)`;
+
 /** One row. */
 export const TimelineRow = memo(function TimelineRow(props: TimelineRowProps): ReactElement {
   const { row, position, level, isOpen, isSelected, top, height, index, onPress, onToggle } = props;
@@ -77,7 +80,7 @@ export const TimelineRow = memo(function TimelineRow(props: TimelineRowProps): R
       onClick={() => onPress(row)}
       onDoubleClick={() => group !== undefined && onToggle(group)}
     >
-      <span role="gridcell" className="timeline-what" style={{ paddingLeft: `${(level - 1) * 1.05 + 0.3}rem` }}>
+      <span role="gridcell" className="timeline-what" style={{ paddingLeft: indentOf(level) }}>
         {group === undefined ? (
           <span className="timeline-twig" />
         ) : (
@@ -201,7 +204,7 @@ function EventTimes({ row, index, axisStart, axisSpan }: EventProps): ReactEleme
 
 const axis = (startMs: number, spanMs: number): Axis => ({ startMs, spanMs, isKnown: true });
 
-const offset = (ms: number): string => `${ms < 0 ? "−" : "+"}${formatDuration(Math.abs(ms))}`;
+const offset = (ms: number): string => `${ms < 0 ? "" : "+"}${formatDuration(ms)}`;
 
 function Times({
   at,

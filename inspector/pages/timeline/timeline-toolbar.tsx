@@ -74,7 +74,7 @@ function Search({ timeline }: { readonly timeline: Timeline }): ReactElement {
     step(event.shiftKey ? -1 : 1);
   };
   const isLooking = filter !== undefined && filter.read < count;
-  const number = filter !== undefined && filter.has(at) ? (filter.next(at - 1, 1)?.number ?? 0) : 0;
+  const number = filter !== undefined && at === selected && filter.has(at) ? (filter.next(at - 1, 1)?.number ?? 0) : 0;
   return (
     <div className="timeline-search" onKeyDown={onKeyDown}>
       <SearchField label="Search events" value={text} onChange={setText} />
@@ -130,6 +130,7 @@ function RunChoice({
   return (
     <Choice label="Run" value={only} onChange={setOnly}>
       <option value="">All runs</option>
+      {only !== "" && index.run(only) === undefined && <option value={only}>{shortId(only)}: not here</option>}
       {index.runs.map(({ id, startMs }) => (
         <option key={id} value={id}>
           {runs.get(id)?.agent ?? "run"} {startMs === undefined ? "" : formatClock(startMs)} ({shortId(id)})
@@ -146,6 +147,7 @@ function SubagentChoice({ timeline: { index } }: { readonly timeline: Timeline }
   return (
     <Choice label="Subagent" value={subagent} onChange={setSubagent}>
       <option value="">All agents</option>
+      {subagent !== "" && !names.includes(subagent) && <option value={subagent}>{shortId(subagent)}: not here</option>}
       {names.map((name) => (
         <option key={name}>{name}</option>
       ))}

@@ -1,5 +1,5 @@
 /** The event that is looked at: what it is, when it was, and what it changed, place by place. */
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import type { ReactElement } from "react";
 import type { Interrupt } from "heddle/protocol";
 import { Replaced } from "../../changes/changes-view.tsx";
@@ -8,13 +8,13 @@ import { bareEvent } from "../../log/thread-log.ts";
 import type { LogEntry } from "../../log/thread-log.ts";
 import { linkTo } from "../../route.ts";
 import { Button, LinkButton } from "../../ui/button.tsx";
-import { formatPreciseClock } from "../../ui/format.ts";
+import { formatCount, formatPreciseClock } from "../../ui/format.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { StatusBadge } from "../../ui/status-badge.tsx";
 import type { Moment, Step } from "./branch-fold.ts";
 import { describeEvent } from "./describe-event.ts";
-import { eventPlaces, readablePath } from "./event-changes.ts";
+import { eventPlaces, readablePath, untoldPlaces } from "./event-changes.ts";
 import "./event-card.css";
 
 /** The event, and how the run stands behind it. */
@@ -32,7 +32,8 @@ export function EventCard({
 }): ReactElement {
   const [isRaw, setRaw] = useState(false);
   const { event, seq, atMs } = entry;
-  const places = eventPlaces(event, step.before);
+  const places = useMemo(() => eventPlaces(event, step.before), [event, step.before]);
+  const untold = untoldPlaces(event);
   return (
     <section className="travel-event" aria-label="This event">
       <header>
@@ -76,6 +77,7 @@ export function EventCard({
               />
             </li>
           ))}
+          {untold > 0 && <li>{formatCount(untold)} more: they are in the JSON</li>}
         </ul>
       )}
       {step.warnings.map(({ message }) => (

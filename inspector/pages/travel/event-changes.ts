@@ -20,14 +20,20 @@ export interface PlaceChange {
   readonly after: unknown;
 }
 
-/** The places that a patch changes, in order; it ends where an operation does not apply. */
+/** So many places of a patch are told: each costs a copy of what it is in. */
+export const MAX_PLACES = 20;
+
+/** The places that a patch changes, in order, as many as are told; none where it does not apply as a whole. */
 export function placesOf(document: unknown, patch: JsonPatch): readonly PlaceChange[] {
   const places: PlaceChange[] = [];
+  if (!applyPatch(document, patch).ok) return places;
   let held = document;
   for (const operation of patch) {
+    const { op, path } = operation;
+    if (op === "test") continue;
+    if (places.length === MAX_PLACES) break;
     const patched = applyPatch(held, [operation]);
     if (!patched.ok) break;
-    const { op, path } = operation;
     const isInsert = op === "add" && isElement(held, path);
     places.push({
       op,
@@ -39,6 +45,12 @@ export function placesOf(document: unknown, patch: JsonPatch): readonly PlaceCha
     held = patched.value;
   }
   return places;
+}
+
+/** How many places an event changes beyond those that are told. */
+export function untoldPlaces(event: Event): number {
+  const patch = event.type === "STATE_DELTA" ? event.delta : event.type === "ACTIVITY_DELTA" ? event.patch : [];
+  return Math.max(0, patch.filter(({ op }) => op !== "test").length - MAX_PLACES);
 }
 
 /** The places that an event changed, where it is a patch; undefined for any other. */
@@ -73,6 +85,10 @@ const isElement = (document: unknown, path: string): boolean =>
 export function readablePath(path: string): string {
   if (path === "") return "everything";
   return tokensOf(path)
-    .map((token, index) => (/^(\d+|-)$/.test(token) ? `[${token}]` : index === 0 ? token : `.${token}`))
+    .map((token, index) => {
+      if (/^(\d+|-)$/.test(token)) return `[${token}]`;
+      const name = token === "" ? '""' : token;
+      return index === 0 ? name : `.${name}`;
+    })
     .join("");
 }

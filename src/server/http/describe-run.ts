@@ -35,8 +35,11 @@ export const RUN_SCHEMA: JsonSchema = {
   },
 };
 
+/** A calendar ends here, both ways; agents may tell any integer. */
+const LAST_MS = 8.64e15;
+
 /** A moment as clients see it. */
-export const momentOf = (ms: number): string => new Date(ms).toISOString();
+export const momentOf = (ms: number): string => new Date(Math.max(-LAST_MS, Math.min(LAST_MS, ms))).toISOString();
 
 /** How long something took, and when; what is not known is left out. */
 export const timesOf = (startedAtMs: number | undefined, endedAtMs: number | undefined) => ({
