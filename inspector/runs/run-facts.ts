@@ -1,6 +1,6 @@
 /**
- * What the log says of each run beyond what the server lists: what was asked, how many tools were called, and what people
- * noted. Entries are only ever added to a log, so each is looked at once.
+ * What the log says of each run beyond what the server lists: what was asked, how many events it has and tools it called, and
+ * what people noted. Entries are only ever added to a log, so each is looked at once.
  */
 import { useMemo } from "react";
 import type { Message, RunAgentInput } from "heddle/protocol";
@@ -20,13 +20,15 @@ export interface Note {
 export interface RunFacts {
   /** What was asked, in a line; undefined until its beginning is here. */
   readonly asked?: string;
+  /** How many of its events are in the log: others may stand between them. */
+  readonly events: number;
   /** How many tools were called. */
   readonly toolCalls: number;
   /** What people noted, oldest first. */
   readonly notes: readonly Note[];
 }
 
-const NOTHING: RunFacts = { toolCalls: 0, notes: [] };
+const NOTHING: RunFacts = { events: 0, toolCalls: 0, notes: [] };
 const ASKED_CHARS = 200;
 
 /** Facts about runs, out of a log that grows. */
@@ -48,7 +50,9 @@ export class RunFactsIndex {
   }
 
   #look({ event, runId, seq }: LogEntry): void {
-    const held = this.of(runId);
+    const before = this.of(runId);
+    const held = { ...before, events: before.events + 1 };
+    this.#facts.set(runId, held);
     if (event.type === "RUN_STARTED") {
       this.#facts.set(runId, { ...held, asked: askedIn(event.input) });
     } else if (event.type === "TOOL_CALL_START") {

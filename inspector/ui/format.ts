@@ -44,9 +44,8 @@ export const formatClock = (ms: number): string => CLOCK.format(dated(ms));
 export const formatPreciseClock = (ms: number): string =>
   `${formatClock(ms)}.${String(new Date(dated(ms)).getUTCMilliseconds()).padStart(3, "0")}`;
 
-/** A day and a time of day, to the millisecond: 05/01/2026 14:03:22.041. */
-export const formatMoment = (ms: number): string =>
-  `${new Date(dated(ms)).toLocaleDateString("en-GB")} ${formatPreciseClock(ms)}`;
+/** A day and a time of day, to the millisecond: 5 Jan 2026, 14:03:22.041. */
+export const formatMoment = (ms: number): string => `${DAY.format(dated(ms))}, ${formatPreciseClock(ms)}`;
 
 /** How long ago, by a clock that is given: just now, 5 min ago, 3 h ago, 12 Mar 2026. */
 export function formatAgo(ms: number, nowMs: number): string {
@@ -54,7 +53,7 @@ export function formatAgo(ms: number, nowMs: number): string {
   if (ago < 60_000) return "just now";
   if (ago < 3_600_000) return `${Math.floor(ago / 60_000)} min ago`;
   if (ago < 86_400_000) return `${Math.floor(ago / 3_600_000)} h ago`;
-  return DAY.format(ms);
+  return DAY.format(dated(ms));
 }
 
 /** An id short enough for a line: its beginning, and a sign that there is more. */

@@ -1,7 +1,7 @@
 /** How long ago something was, kept up to date. */
 import { useEffect, useState } from "react";
 import type { ReactElement } from "react";
-import { formatAgo } from "./format.ts";
+import { formatAgo, formatMoment } from "./format.ts";
 
 /** A moment. */
 export function TimeAgo({ at }: { readonly at: string }): ReactElement {
@@ -12,7 +12,7 @@ export function TimeAgo({ at }: { readonly at: string }): ReactElement {
   }, []);
   const ms = Date.parse(at);
   return (
-    <time dateTime={at} title={new Date(ms).toLocaleString()}>
+    <time dateTime={at} title={formatMoment(ms)}>
       {formatAgo(ms, Math.max(now, ms))}
     </time>
   );

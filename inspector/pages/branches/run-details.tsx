@@ -7,7 +7,7 @@ import { lineageOf } from "../../runs/lineage.ts";
 import type { Note, RunFacts } from "../../runs/run-facts.ts";
 import { LinkButton } from "../../ui/button.tsx";
 import { ErrorState } from "../../ui/error-state.tsx";
-import { formatCount, formatDuration } from "../../ui/format.ts";
+import { formatCount, formatDuration, formatMoment } from "../../ui/format.ts";
 import { Loading } from "../../ui/loading.tsx";
 import { StatusBadge } from "../../ui/status-badge.tsx";
 import { seqOf } from "../../log/thread-log.ts";
@@ -96,16 +96,16 @@ function Facts({
   readonly facts: (runId: string) => RunFacts;
   readonly onSelect: (runId: string) => void;
 }): ReactElement {
-  const { notes, toolCalls } = facts(run.runId);
+  const { notes, events, toolCalls } = facts(run.runId);
   return (
     <dl>
       <Fact name="Agent">{run.agent}</Fact>
       <Fact name="Run">
         <code>{run.runId}</code>
       </Fact>
-      {run.startedAt !== undefined && <Fact name="Began">{new Date(run.startedAt).toLocaleString()}</Fact>}
+      {run.startedAt !== undefined && <Fact name="Began">{formatMoment(Date.parse(run.startedAt))}</Fact>}
       {run.durationMs !== undefined && <Fact name="Took">{formatDuration(run.durationMs)}</Fact>}
-      <Fact name="Events">{formatCount(seqOf(run.lastEventId) - seqOf(run.firstEventId) + 1)}</Fact>
+      <Fact name="Events">{formatCount(events)}</Fact>
       <Fact name="Tool calls">{formatCount(toolCalls)}</Fact>
       {tokensOf(run) > 0 && <Fact name="Tokens">{tokenWords(run)}</Fact>}
       <Fact name="Follows">

@@ -65,7 +65,7 @@ export function RunGraph({
       role="tree"
       aria-label="Runs"
       tabIndex={0}
-      aria-activedescendant={row >= 0 ? rowId(row) : undefined}
+      aria-activedescendant={items.some(({ index }) => index === row) ? rowId(row) : undefined}
       onKeyDown={onKey}
     >
       <div role="none" style={{ height: rows.getTotalSize(), position: "relative" }}>
