@@ -296,6 +296,38 @@ describe("agents", () => {
     expect(abilitiesOf(agent("a", { reasoning: { supported: true }, tools: { supported: false } }))).toEqual([
       "Shows its reasoning",
     ]);
+  it("ends where components contain themselves twice", () => {
+    const components = [{ id: "root", component: "Column", children: ["root", "root"] }];
+    expect(readSurfaces([{ updateComponents: { surfaceId: "s", components } }])).toHaveLength(1);
+  });
+
+  it("reads what is below tabs, in both forms", () => {
+    const newer = [
+      { id: "root", component: "Tabs", tabs: [{ title: "One", child: "t" }] },
+      { id: "t", component: "Text", text: "Hi" },
+    ];
+    const older = [
+      { id: "root", component: { Tabs: { tabItems: [{ title: { literalString: "One" }, child: "t" }] } } },
+      { id: "t", component: { Text: { text: { literalString: "Hi" } } } },
+    ];
+    for (const operation of [{ updateComponents: { components: newer } }, { surfaceUpdate: { components: older } }])
+      expect(readSurfaces([operation])[0]?.children.map(({ props }) => props["text"])).toEqual(["One", "Hi"]);
+  });
+
+  it("has what is told last of the data in the place of what was there, and keeps what is beside it", () => {
+    const components = [
+      { id: "root", component: "List", children: { componentId: "row", path: "/rows" } },
+      { id: "row", component: "Text", text: { path: "name" } },
+    ];
+    const tell = (path: string, value: unknown) => ({ updateDataModel: { path, value } });
+    const rows = (...told: readonly object[]): unknown =>
+      readSurfaces([{ updateComponents: { components } }, ...told])[0]?.children.map(({ props }) => props["text"]);
+    const both = tell("/rows", [{ name: "a" }, { name: "b" }]);
+    expect(rows(both, tell("/rows/1/name", "c"))).toEqual(["a", "c"]);
+    expect(rows(both, tell("/rows", [{ name: "d" }]))).toEqual(["d"]);
+    expect(rows(both, tell("/", {}))).toEqual([]);
+  });
+
   });
 
   it("shows around by what agents can do, and leaves out what none can", () => {
