@@ -144,6 +144,32 @@ export const showing = defineAgent({
   },
 });
 
+/** Asks in long words for a decision that came too late, and shows a component of a name that every object has. */
+export const late = defineAgent({
+  name: "late",
+  description: "Asks too late.",
+  async run({ emit }) {
+    const word = "Donaudampfschifffahrt".repeat(20);
+    const components = [{ id: "root", component: "constructor", text: "Odd one" }];
+    emit.activity("a2ui", { a2ui_operations: [{ updateComponents: { surfaceId: "s", components } }] });
+    const call = emit.toolCall("remove");
+    await call.args('{"path":"/a"}');
+    await call.end();
+    const { status } = await emit.interrupt({
+      id: "late",
+      reason: "tool_call",
+      toolCallId: call.id,
+      message: "Remove it?",
+      responseSchema: {
+        type: "object",
+        properties: { approved: { type: "boolean" }, [word]: { type: "string", description: word } },
+      },
+      expiresAt: new Date(0).toISOString(),
+    });
+    await emit.text().write(`It was ${status}.`);
+  },
+});
+
 /** A subagent with a subagent of its own. */
 export const nesting = defineAgent({
   name: "nesting",
@@ -170,4 +196,4 @@ export const failing = defineAgent({
 });
 
 /** All of them. */
-export const all = [attaching, leaving, asking, showing, nesting, failing];
+export const all = [attaching, leaving, asking, showing, late, nesting, failing];

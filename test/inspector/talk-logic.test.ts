@@ -8,7 +8,7 @@ import { base64Of, contentOf, fileNameOf, partTypeOf, refusalOf } from "../../in
 import { readTool } from "../../inspector/pages/talk/offered-tools.ts";
 import { outlineOf } from "../../inspector/pages/talk/outline.ts";
 import type { OutlineNode } from "../../inspector/pages/talk/outline.ts";
-import { approvalOf, questionOf } from "../../inspector/pages/talk/questions.ts";
+import { approvalOf, editedArgsOf, questionOf } from "../../inspector/pages/talk/questions.ts";
 import { draftOf, fieldsOf, readDraft, wordsOf } from "../../inspector/pages/talk/schema-form.ts";
 import { noteSubagent } from "../../inspector/pages/talk/subagents.ts";
 import { readSurfaces } from "../../inspector/pages/talk/surfaces.ts";
@@ -122,6 +122,32 @@ describe("schema forms", () => {
   });
 
   it.each([
+  it("follows references, takes the something of something or nothing, and survives circles", () => {
+    const fields = fieldsOf({
+      $ref: "#/$defs/Trip",
+      $defs: {
+        Trip: {
+          properties: {
+            nick: { anyOf: [{ type: "string" }, { type: "null" }], title: "Nickname" },
+            colour: { $ref: "#/$defs/Colour" },
+            size: { anyOf: [{ const: 1, title: "Small" }, { const: 2 }] },
+            either: { anyOf: [{ type: "string" }, { type: "number" }] },
+            round: { $ref: "#/$defs/Round" },
+          },
+        },
+        Colour: { enum: ["red"] },
+        Round: { $ref: "#/$defs/Round" },
+      },
+    });
+    expect(fields.map(({ label, kind, choices }) => [label, kind, ...choices.map(({ words }) => words)])).toEqual([
+      ["Nickname", "text"],
+      ["Colour", "choice", "red"],
+      ["Size", "choice", "Small", "2"],
+      ["Either", "json"],
+      ["Round", "json"],
+    ]);
+  });
+
     ["flightNumber", "Flight number"],
     ["a2ui_surface", "A2ui surface"],
     ["PLAN", "Plan"],
@@ -152,11 +178,27 @@ describe("questions", () => {
     expect(isApproval).toBe(true);
     expect(argumentFields.map(({ name, initial }) => [name, initial])).toEqual([["path", "/a"]]);
     expect(fields.map(({ name, isRequired }) => [name, isRequired])).toEqual([["reason", false]]);
-    expect(approvalOf(args, { path: "/a" }, { reason: "fine" })).toEqual({ approved: true, reason: "fine" });
-    expect(approvalOf(args, { path: "/b" }, undefined)).toEqual({
-      approved: true,
-      editedArgs: { path: "/b", deep: true },
-    });
+    const approved = (path: string, others?: object) =>
+      approvalOf(args, Object(editedArgsOf(argumentFields, { path }, args)).value, others);
+    expect(approved("/a", { reason: "fine" })).toEqual({ approved: true, reason: "fine" });
+    expect(approved("/b")).toEqual({ approved: true, editedArgs: { path: "/b", deep: true } });
+  });
+
+  it("leaves arguments that were not touched as they are, and those out that were emptied", () => {
+    const properties = {
+      text: { type: "string" },
+      note: { type: "string" },
+      force: { type: "boolean" },
+      mode: { enum: ["a", "b"], default: "b" },
+    };
+    const args = { text: "", note: "n", other: [1] };
+    const fields = fieldsOf({ properties, required: ["text"] }, args);
+    const edited = (change: object) => editedArgsOf(fields, { ...draftOf(fields), ...change }, args);
+    expect(edited({})).toEqual({ value: args });
+    expect(edited({ note: "" })).toEqual({ value: { text: "", other: [1] } });
+    expect(edited({ force: true })).toEqual({ value: { ...args, force: true } });
+    const whole = fieldsOf({ type: "object" }, args);
+    expect(editedArgsOf(whole, { "": '{"note":"m"}' }, args)).toEqual({ value: { note: "m" } });
   });
 
   it("takes anything else as a form", () => {
@@ -365,8 +407,8 @@ describe("attachments", () => {
     const source = { type: "url", value: "https://x.example/a/b.png?c=1" } as const;
     const part = { type: "image", source } as const;
     expect(contentOf("Hi", [])).toBe("Hi");
-    expect(contentOf(" ", [{ key: "k", name: "b.png", part }])).toEqual([part]);
-    expect(contentOf("Hi", [{ key: "k", name: "b.png", part }])).toEqual([{ type: "text", text: "Hi" }, part]);
+    expect(contentOf(" ", [part])).toEqual([part]);
+    expect(contentOf("Hi", [part])).toEqual([{ type: "text", text: "Hi" }, part]);
     expect(fileNameOf(part)).toBe("b.png");
     expect(fileNameOf({ ...part, metadata: { filename: "c.png" } })).toBe("c.png");
   });

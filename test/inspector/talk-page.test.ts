@@ -118,6 +118,31 @@ test("a call is approved with other arguments, and another is declined", async (
   await expect.poll(() => denied.getByText("/tmp/c.txt").count()).toBe(1);
 });
 
+test("a question that has expired can be declined, so that the conversation goes on; long words stay within it", async () => {
+  const page = await talkTo("late", { width: "phone" });
+  await say(page, "Go");
+  await page.getByText("Expired: it can only be declined.").waitFor();
+  await page.getByText('"Odd one"').waitFor();
+  expect(await page.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
+  const view = page.getByRole("region", { name: "What was said" });
+  expect(await view.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+  await page.getByRole("button", { name: "Decline" }).click();
+  await log(page).getByText("It was cancelled.").waitFor();
+});
+
+test("a message of files only is said anew without a text", async () => {
+  const page = await talkTo("attaching");
+  await page
+    .locator("input[type=file]")
+    .setInputFiles([{ name: "note.txt", mimeType: "text/plain", buffer: Buffer.from("hello") }]);
+  await page.getByRole("button", { name: "Send", disabled: false }).click();
+  await page.getByText("You sent: document text/plain.").waitFor();
+  await page.getByRole("button", { name: "Edit and ask again", disabled: false }).click();
+  await page.getByLabel("Edit your message").press("Enter");
+  await page.getByText("2 / 2").waitFor();
+  await page.getByText("You sent: document text/plain.").waitFor();
+});
+
 test("calls left to the client are answered by hand: those of an agent, and those of a tool that is offered here", async () => {
   const page = await talkTo("leaving");
   await say(page, "Go");
