@@ -13,6 +13,7 @@ import { draftOf, fieldsOf, readDraft, wordsOf } from "../../inspector/pages/tal
 import { noteSubagent } from "../../inspector/pages/talk/subagents.ts";
 import { readSurfaces } from "../../inspector/pages/talk/surfaces.ts";
 import { tourOf } from "../../inspector/pages/talk/tour.ts";
+import { titleFrom } from "../../inspector/pages/talk/use-title.ts";
 import { chooseAgent } from "../../inspector/pages/talk/choose-agent.ts";
 
 const agent = (name: string, capabilities: AgentInfo["capabilities"] = {}): AgentInfo => ({
@@ -121,7 +122,6 @@ describe("schema forms", () => {
     expect(readDraft(fieldsOf(schema), { "": written })).toEqual(read);
   });
 
-  it.each([
   it("follows references, takes the something of something or nothing, and survives circles", () => {
     const fields = fieldsOf({
       $ref: "#/$defs/Trip",
@@ -148,6 +148,7 @@ describe("schema forms", () => {
     ]);
   });
 
+  it.each([
     ["flightNumber", "Flight number"],
     ["a2ui_surface", "A2ui surface"],
     ["PLAN", "Plan"],
@@ -295,6 +296,38 @@ describe("surfaces", () => {
     expect(readSurfaces([{ updateComponents: { surfaceId: "s", components } }])).toHaveLength(1);
   });
 
+  it("ends where components contain themselves twice", () => {
+    const components = [{ id: "root", component: "Column", children: ["root", "root"] }];
+    expect(readSurfaces([{ updateComponents: { surfaceId: "s", components } }])).toHaveLength(1);
+  });
+
+  it("reads what is below tabs, in both forms", () => {
+    const newer = [
+      { id: "root", component: "Tabs", tabs: [{ title: "One", child: "t" }] },
+      { id: "t", component: "Text", text: "Hi" },
+    ];
+    const older = [
+      { id: "root", component: { Tabs: { tabItems: [{ title: { literalString: "One" }, child: "t" }] } } },
+      { id: "t", component: { Text: { text: { literalString: "Hi" } } } },
+    ];
+    for (const operation of [{ updateComponents: { components: newer } }, { surfaceUpdate: { components: older } }])
+      expect(readSurfaces([operation])[0]?.children.map(({ props }) => props["text"])).toEqual(["One", "Hi"]);
+  });
+
+  it("has what is told last of the data in the place of what was there, and keeps what is beside it", () => {
+    const components = [
+      { id: "root", component: "List", children: { componentId: "row", path: "/rows" } },
+      { id: "row", component: "Text", text: { path: "name" } },
+    ];
+    const tell = (path: string, value: unknown) => ({ updateDataModel: { path, value } });
+    const rows = (...told: readonly object[]): unknown =>
+      readSurfaces([{ updateComponents: { components } }, ...told])[0]?.children.map(({ props }) => props["text"]);
+    const both = tell("/rows", [{ name: "a" }, { name: "b" }]);
+    expect(rows(both, tell("/rows/1/name", "c"))).toEqual(["a", "c"]);
+    expect(rows(both, tell("/rows", [{ name: "d" }]))).toEqual(["d"]);
+    expect(rows(both, tell("/", {}))).toEqual([]);
+  });
+
   it("reads trees of type, props and children", () => {
     const tree = { type: "container", props: { gap: 8 }, children: [{ type: "text", props: { value: "x" } }, "y"] };
     expect(activityOf("ui", tree).surfaces[0]?.children.map(({ props }) => props)).toEqual([
@@ -338,38 +371,6 @@ describe("agents", () => {
     expect(abilitiesOf(agent("a", { reasoning: { supported: true }, tools: { supported: false } }))).toEqual([
       "Shows its reasoning",
     ]);
-  it("ends where components contain themselves twice", () => {
-    const components = [{ id: "root", component: "Column", children: ["root", "root"] }];
-    expect(readSurfaces([{ updateComponents: { surfaceId: "s", components } }])).toHaveLength(1);
-  });
-
-  it("reads what is below tabs, in both forms", () => {
-    const newer = [
-      { id: "root", component: "Tabs", tabs: [{ title: "One", child: "t" }] },
-      { id: "t", component: "Text", text: "Hi" },
-    ];
-    const older = [
-      { id: "root", component: { Tabs: { tabItems: [{ title: { literalString: "One" }, child: "t" }] } } },
-      { id: "t", component: { Text: { text: { literalString: "Hi" } } } },
-    ];
-    for (const operation of [{ updateComponents: { components: newer } }, { surfaceUpdate: { components: older } }])
-      expect(readSurfaces([operation])[0]?.children.map(({ props }) => props["text"])).toEqual(["One", "Hi"]);
-  });
-
-  it("has what is told last of the data in the place of what was there, and keeps what is beside it", () => {
-    const components = [
-      { id: "root", component: "List", children: { componentId: "row", path: "/rows" } },
-      { id: "row", component: "Text", text: { path: "name" } },
-    ];
-    const tell = (path: string, value: unknown) => ({ updateDataModel: { path, value } });
-    const rows = (...told: readonly object[]): unknown =>
-      readSurfaces([{ updateComponents: { components } }, ...told])[0]?.children.map(({ props }) => props["text"]);
-    const both = tell("/rows", [{ name: "a" }, { name: "b" }]);
-    expect(rows(both, tell("/rows/1/name", "c"))).toEqual(["a", "c"]);
-    expect(rows(both, tell("/rows", [{ name: "d" }]))).toEqual(["d"]);
-    expect(rows(both, tell("/", {}))).toEqual([]);
-  });
-
   });
 
   it("shows around by what agents can do, and leaves out what none can", () => {
@@ -412,6 +413,11 @@ describe("attachments", () => {
     expect(fileNameOf(part)).toBe("b.png");
     expect(fileNameOf({ ...part, metadata: { filename: "c.png" } })).toBe("c.png");
   });
+});
+
+test("a title is cut between words, and never within a character", () => {
+  expect(titleFrom("a ".repeat(40))).toBe(`${"a ".repeat(29)}a…`);
+  expect(titleFrom(`a${"😀".repeat(40)}`)).toBe(`a${"😀".repeat(14)}…`);
 });
 
 test("a tool that is offered needs a name, a description and a schema", () => {

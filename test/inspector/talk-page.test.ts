@@ -301,10 +301,14 @@ test("whoever may only watch reads, and nothing else", async () => {
   } as const;
   const own = await serving({ agents: [approval], auth: { keys } });
   onTestFinished(() => own.close());
-  const told = connect(own.url, { token: "owner-key-0123456789" }).thread("t");
-  await told.run("approval", "Delete /tmp/a.txt").finished;
   const page = await visit(own.url, { at: "#/talk/t", mayComplain: /401/ });
   await page.evaluate(() => sessionStorage.setItem("heddle-token", "watcher-key-0123456789"));
+  await page.reload();
+  // Nobody is shown around who could do nothing of it.
+  await page.getByRole("heading", { name: "approval" }).waitFor();
+  expect(await page.getByText("Show me around").count()).toBe(0);
+  const told = connect(own.url, { token: "owner-key-0123456789" }).thread("t");
+  await told.run("approval", "Delete /tmp/a.txt").finished;
   await page.reload();
   await page.getByRole("note").getByText("You may read this conversation, but not write in it.").waitFor();
   await page.getByRole("button", { name: "Approve", disabled: true }).waitFor();
