@@ -144,6 +144,25 @@ export const showing = defineAgent({
   },
 });
 
+/** Says a word that no line holds wherever words stand, and quotes deeper than anything draws. */
+export const wordy = defineAgent({
+  name: "wordy",
+  description: "Uses long words.",
+  async run({ emit }) {
+    const word = "Donaudampfschifffahrt".repeat(20);
+    emit.activity("PLAN", { title: word, steps: [{ title: word, note: word, status: "failed" }] });
+    emit.activity(word, { [word]: word });
+    const call = emit.toolCall(word);
+    await call.args(JSON.stringify({ [word]: [word] }));
+    await call.end();
+    await emit.toolResult(call.id, word, { error: `No ${word}` });
+    const subagent = emit.subagent(word, { description: word });
+    await subagent.emit.text().write(`\`${word}\``);
+    await subagent.end();
+    await emit.text().write(`${">".repeat(5000)} quoted`);
+  },
+});
+
 /** Asks in long words for a decision that came too late, and shows a component of a name that every object has. */
 export const late = defineAgent({
   name: "late",
@@ -196,4 +215,4 @@ export const failing = defineAgent({
 });
 
 /** All of them. */
-export const all = [attaching, leaving, asking, showing, late, nesting, failing];
+export const all = [attaching, leaving, asking, showing, late, wordy, nesting, failing];

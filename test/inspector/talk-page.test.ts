@@ -130,6 +130,15 @@ test("a question that has expired can be declined, so that the conversation goes
   await log(page).getByText("It was cancelled.").waitFor();
 });
 
+test("long words stay within what they stand in, and quotes of quotes are text", async () => {
+  const page = await talkTo("wordy", { width: "phone" });
+  await say(page, "Go");
+  await page.getByText(/>>> quoted$/).waitFor();
+  await page.locator(".talk-call > summary").click();
+  const view = page.getByRole("region", { name: "What was said" });
+  expect(await view.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+});
+
 test("a message of files only is said anew without a text", async () => {
   const page = await talkTo("attaching");
   await page
