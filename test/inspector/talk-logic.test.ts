@@ -250,6 +250,8 @@ describe("activities", () => {
 
 const text = (value: string) => ({ type: "Text", props: { text: value }, children: [] });
 
+const tell = (path: string, value: unknown) => ({ updateDataModel: { path, value } });
+
 describe("surfaces", () => {
   it("reads the older form of A2UI, with its data", () => {
     const content = {
@@ -319,7 +321,6 @@ describe("surfaces", () => {
       { id: "root", component: "List", children: { componentId: "row", path: "/rows" } },
       { id: "row", component: "Text", text: { path: "name" } },
     ];
-    const tell = (path: string, value: unknown) => ({ updateDataModel: { path, value } });
     const rows = (...told: readonly object[]): unknown =>
       readSurfaces([{ updateComponents: { components } }, ...told])[0]?.children.map(({ props }) => props["text"]);
     const both = tell("/rows", [{ name: "a" }, { name: "b" }]);
