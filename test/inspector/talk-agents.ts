@@ -144,6 +144,51 @@ export const showing = defineAgent({
   },
 });
 
+/** Says a word that no line holds wherever words stand, and quotes deeper than anything draws. */
+export const wordy = defineAgent({
+  name: "wordy",
+  description: "Uses long words.",
+  async run({ emit }) {
+    const word = "Donaudampfschifffahrt".repeat(20);
+    emit.activity("PLAN", { title: word, steps: [{ title: word, note: word, status: "failed" }] });
+    emit.activity(word, { [word]: word });
+    const call = emit.toolCall(word);
+    await call.args(JSON.stringify({ [word]: [word] }));
+    await call.end();
+    await emit.toolResult(call.id, word, { error: `No ${word}` });
+    const subagent = emit.subagent(word, { description: word });
+    await subagent.emit.text().write(`\`${word}\``);
+    await subagent.end();
+    await emit.text().write(`${">".repeat(5000)} quoted`);
+  },
+});
+
+/** Asks in long words for a decision that came too late, and shows a component of a name that every object has. */
+export const late = defineAgent({
+  name: "late",
+  description: "Asks too late.",
+  async run({ emit }) {
+    const word = "Donaudampfschifffahrt".repeat(20);
+    const components = [{ id: "root", component: "constructor", text: "Odd one" }];
+    emit.activity("a2ui", { a2ui_operations: [{ updateComponents: { surfaceId: "s", components } }] });
+    const call = emit.toolCall("remove");
+    await call.args('{"path":"/a"}');
+    await call.end();
+    const { status } = await emit.interrupt({
+      id: "late",
+      reason: "tool_call",
+      toolCallId: call.id,
+      message: "Remove it?",
+      responseSchema: {
+        type: "object",
+        properties: { approved: { type: "boolean" }, [word]: { type: "string", description: word } },
+      },
+      expiresAt: new Date(0).toISOString(),
+    });
+    await emit.text().write(`It was ${status}.`);
+  },
+});
+
 /** A subagent with a subagent of its own. */
 export const nesting = defineAgent({
   name: "nesting",
@@ -170,4 +215,4 @@ export const failing = defineAgent({
 });
 
 /** All of them. */
-export const all = [attaching, leaving, asking, showing, nesting, failing];
+export const all = [attaching, leaving, asking, showing, late, wordy, nesting, failing];

@@ -8,11 +8,12 @@ import { base64Of, contentOf, fileNameOf, partTypeOf, refusalOf } from "../../in
 import { readTool } from "../../inspector/pages/talk/offered-tools.ts";
 import { outlineOf } from "../../inspector/pages/talk/outline.ts";
 import type { OutlineNode } from "../../inspector/pages/talk/outline.ts";
-import { approvalOf, questionOf } from "../../inspector/pages/talk/questions.ts";
+import { approvalOf, editedArgsOf, questionOf } from "../../inspector/pages/talk/questions.ts";
 import { draftOf, fieldsOf, readDraft, wordsOf } from "../../inspector/pages/talk/schema-form.ts";
 import { noteSubagent } from "../../inspector/pages/talk/subagents.ts";
 import { readSurfaces } from "../../inspector/pages/talk/surfaces.ts";
 import { tourOf } from "../../inspector/pages/talk/tour.ts";
+import { titleFrom } from "../../inspector/pages/talk/use-title.ts";
 import { chooseAgent } from "../../inspector/pages/talk/choose-agent.ts";
 
 const agent = (name: string, capabilities: AgentInfo["capabilities"] = {}): AgentInfo => ({
@@ -121,6 +122,32 @@ describe("schema forms", () => {
     expect(readDraft(fieldsOf(schema), { "": written })).toEqual(read);
   });
 
+  it("follows references, takes the something of something or nothing, and survives circles", () => {
+    const fields = fieldsOf({
+      $ref: "#/$defs/Trip",
+      $defs: {
+        Trip: {
+          properties: {
+            nick: { anyOf: [{ type: "string" }, { type: "null" }], title: "Nickname" },
+            colour: { $ref: "#/$defs/Colour" },
+            size: { anyOf: [{ const: 1, title: "Small" }, { const: 2 }] },
+            either: { anyOf: [{ type: "string" }, { type: "number" }] },
+            round: { $ref: "#/$defs/Round" },
+          },
+        },
+        Colour: { enum: ["red"] },
+        Round: { $ref: "#/$defs/Round" },
+      },
+    });
+    expect(fields.map(({ label, kind, choices }) => [label, kind, ...choices.map(({ words }) => words)])).toEqual([
+      ["Nickname", "text"],
+      ["Colour", "choice", "red"],
+      ["Size", "choice", "Small", "2"],
+      ["Either", "json"],
+      ["Round", "json"],
+    ]);
+  });
+
   it.each([
     ["flightNumber", "Flight number"],
     ["a2ui_surface", "A2ui surface"],
@@ -152,11 +179,27 @@ describe("questions", () => {
     expect(isApproval).toBe(true);
     expect(argumentFields.map(({ name, initial }) => [name, initial])).toEqual([["path", "/a"]]);
     expect(fields.map(({ name, isRequired }) => [name, isRequired])).toEqual([["reason", false]]);
-    expect(approvalOf(args, { path: "/a" }, { reason: "fine" })).toEqual({ approved: true, reason: "fine" });
-    expect(approvalOf(args, { path: "/b" }, undefined)).toEqual({
-      approved: true,
-      editedArgs: { path: "/b", deep: true },
-    });
+    const approved = (path: string, others?: object) =>
+      approvalOf(args, Object(editedArgsOf(argumentFields, { path }, args)).value, others);
+    expect(approved("/a", { reason: "fine" })).toEqual({ approved: true, reason: "fine" });
+    expect(approved("/b")).toEqual({ approved: true, editedArgs: { path: "/b", deep: true } });
+  });
+
+  it("leaves arguments that were not touched as they are, and those out that were emptied", () => {
+    const properties = {
+      text: { type: "string" },
+      note: { type: "string" },
+      force: { type: "boolean" },
+      mode: { enum: ["a", "b"], default: "b" },
+    };
+    const args = { text: "", note: "n", other: [1] };
+    const fields = fieldsOf({ properties, required: ["text"] }, args);
+    const edited = (change: object) => editedArgsOf(fields, { ...draftOf(fields), ...change }, args);
+    expect(edited({})).toEqual({ value: args });
+    expect(edited({ note: "" })).toEqual({ value: { text: "", other: [1] } });
+    expect(edited({ force: true })).toEqual({ value: { ...args, force: true } });
+    const whole = fieldsOf({ type: "object" }, args);
+    expect(editedArgsOf(whole, { "": '{"note":"m"}' }, args)).toEqual({ value: { note: "m" } });
   });
 
   it("takes anything else as a form", () => {
@@ -207,6 +250,8 @@ describe("activities", () => {
 
 const text = (value: string) => ({ type: "Text", props: { text: value }, children: [] });
 
+const tell = (path: string, value: unknown) => ({ updateDataModel: { path, value } });
+
 describe("surfaces", () => {
   it("reads the older form of A2UI, with its data", () => {
     const content = {
@@ -251,6 +296,37 @@ describe("surfaces", () => {
   it("does not follow components that contain themselves for ever", () => {
     const components = [{ id: "root", component: "Card", child: "root" }];
     expect(readSurfaces([{ updateComponents: { surfaceId: "s", components } }])).toHaveLength(1);
+  });
+
+  it("ends where components contain themselves twice", () => {
+    const components = [{ id: "root", component: "Column", children: ["root", "root"] }];
+    expect(readSurfaces([{ updateComponents: { surfaceId: "s", components } }])).toHaveLength(1);
+  });
+
+  it("reads what is below tabs, in both forms", () => {
+    const newer = [
+      { id: "root", component: "Tabs", tabs: [{ title: "One", child: "t" }] },
+      { id: "t", component: "Text", text: "Hi" },
+    ];
+    const older = [
+      { id: "root", component: { Tabs: { tabItems: [{ title: { literalString: "One" }, child: "t" }] } } },
+      { id: "t", component: { Text: { text: { literalString: "Hi" } } } },
+    ];
+    for (const operation of [{ updateComponents: { components: newer } }, { surfaceUpdate: { components: older } }])
+      expect(readSurfaces([operation])[0]?.children.map(({ props }) => props["text"])).toEqual(["One", "Hi"]);
+  });
+
+  it("has what is told last of the data in the place of what was there, and keeps what is beside it", () => {
+    const components = [
+      { id: "root", component: "List", children: { componentId: "row", path: "/rows" } },
+      { id: "row", component: "Text", text: { path: "name" } },
+    ];
+    const rows = (...told: readonly object[]): unknown =>
+      readSurfaces([{ updateComponents: { components } }, ...told])[0]?.children.map(({ props }) => props["text"]);
+    const both = tell("/rows", [{ name: "a" }, { name: "b" }]);
+    expect(rows(both, tell("/rows/1/name", "c"))).toEqual(["a", "c"]);
+    expect(rows(both, tell("/rows", [{ name: "d" }]))).toEqual(["d"]);
+    expect(rows(both, tell("/", {}))).toEqual([]);
   });
 
   it("reads trees of type, props and children", () => {
@@ -333,11 +409,16 @@ describe("attachments", () => {
     const source = { type: "url", value: "https://x.example/a/b.png?c=1" } as const;
     const part = { type: "image", source } as const;
     expect(contentOf("Hi", [])).toBe("Hi");
-    expect(contentOf(" ", [{ key: "k", name: "b.png", part }])).toEqual([part]);
-    expect(contentOf("Hi", [{ key: "k", name: "b.png", part }])).toEqual([{ type: "text", text: "Hi" }, part]);
+    expect(contentOf(" ", [part])).toEqual([part]);
+    expect(contentOf("Hi", [part])).toEqual([{ type: "text", text: "Hi" }, part]);
     expect(fileNameOf(part)).toBe("b.png");
     expect(fileNameOf({ ...part, metadata: { filename: "c.png" } })).toBe("c.png");
   });
+});
+
+test("a title is cut between words, and never within a character", () => {
+  expect(titleFrom("a ".repeat(40))).toBe(`${"a ".repeat(29)}a…`);
+  expect(titleFrom(`a${"😀".repeat(40)}`)).toBe(`a${"😀".repeat(14)}…`);
 });
 
 test("a tool that is offered needs a name, a description and a schema", () => {

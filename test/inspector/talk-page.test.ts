@@ -118,6 +118,40 @@ test("a call is approved with other arguments, and another is declined", async (
   await expect.poll(() => denied.getByText("/tmp/c.txt").count()).toBe(1);
 });
 
+test("a question that has expired can be declined, so that the conversation goes on; long words stay within it", async () => {
+  const page = await talkTo("late", { width: "phone" });
+  await say(page, "Go");
+  await page.getByText("Expired: it can only be declined.").waitFor();
+  await page.getByText('"Odd one"').waitFor();
+  expect(await page.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
+  const view = page.getByRole("region", { name: "What was said" });
+  expect(await view.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+  await page.getByRole("button", { name: "Decline" }).click();
+  await log(page).getByText("It was cancelled.").waitFor();
+});
+
+test("long words stay within what they stand in, and quotes of quotes are text", async () => {
+  const page = await talkTo("wordy", { width: "phone" });
+  await say(page, "Go");
+  await page.getByText(/>>> quoted$/).waitFor();
+  await page.locator(".talk-call > summary").click();
+  const view = page.getByRole("region", { name: "What was said" });
+  expect(await view.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+});
+
+test("a message of files only is said anew without a text", async () => {
+  const page = await talkTo("attaching");
+  await page
+    .locator("input[type=file]")
+    .setInputFiles([{ name: "note.txt", mimeType: "text/plain", buffer: Buffer.from("hello") }]);
+  await page.getByRole("button", { name: "Send", disabled: false }).click();
+  await page.getByText("You sent: document text/plain.").waitFor();
+  await page.getByRole("button", { name: "Edit and ask again", disabled: false }).click();
+  await page.getByLabel("Edit your message").press("Enter");
+  await page.getByText("2 / 2").waitFor();
+  await expect.poll(() => log(page).getByText("You sent: document text/plain.").count()).toBe(1);
+});
+
 test("calls left to the client are answered by hand: those of an agent, and those of a tool that is offered here", async () => {
   const page = await talkTo("leaving");
   await say(page, "Go");
@@ -276,10 +310,14 @@ test("whoever may only watch reads, and nothing else", async () => {
   } as const;
   const own = await serving({ agents: [approval], auth: { keys } });
   onTestFinished(() => own.close());
-  const told = connect(own.url, { token: "owner-key-0123456789" }).thread("t");
-  await told.run("approval", "Delete /tmp/a.txt").finished;
   const page = await visit(own.url, { at: "#/talk/t", mayComplain: /401/ });
   await page.evaluate(() => sessionStorage.setItem("heddle-token", "watcher-key-0123456789"));
+  await page.reload();
+  // Nobody is shown around who could do nothing of it.
+  await page.getByRole("heading", { name: "approval" }).waitFor();
+  expect(await page.getByText("Show me around").count()).toBe(0);
+  const told = connect(own.url, { token: "owner-key-0123456789" }).thread("t");
+  await told.run("approval", "Delete /tmp/a.txt").finished;
   await page.reload();
   await page.getByRole("note").getByText("You may read this conversation, but not write in it.").waitFor();
   await page.getByRole("button", { name: "Approve", disabled: true }).waitFor();

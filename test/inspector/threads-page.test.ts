@@ -61,6 +61,10 @@ test("keyboard alone: move, rename, select, delete after being asked, open", asy
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("F2");
   await page.keyboard.type("A better name");
+  // Enter and Escape that choose among what an input method proposes end nothing.
+  for (const key of ["Escape", "Enter"])
+    await page.getByLabel("Title", { exact: true }).dispatchEvent("keydown", { key, isComposing: true });
+  expect(await page.getByLabel("Title", { exact: true }).inputValue()).toBe("A better name");
   await page.keyboard.press("Enter");
   await row(page, "A better name").waitFor({ state: "visible" });
   await page.waitForFunction(() => document.activeElement?.textContent?.includes("A better name"));

@@ -44,10 +44,8 @@ export function base64Of(bytes: ArrayBuffer): string {
 }
 
 /** What a message is sent with: a text, or its parts. */
-export const contentOf = (text: string, attachments: readonly Attachment[]): string | ContentPart[] =>
-  attachments.length === 0
-    ? text
-    : [...(text.trim() === "" ? [] : [{ type: "text" as const, text }]), ...attachments.map(({ part }) => part)];
+export const contentOf = (text: string, media: readonly MediaPart[]): string | ContentPart[] =>
+  media.length === 0 ? text : [...(text.trim() === "" ? [] : [{ type: "text" as const, text }]), ...media];
 
 /** What a file in a message is called. */
 export function fileNameOf({ type, metadata, source }: MediaPart): string {

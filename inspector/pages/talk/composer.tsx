@@ -36,7 +36,10 @@ export function Composer({ children }: { readonly children: ReactNode }): ReactE
     event?.preventDefault();
     if (!isReady) setDue(hasContent || reading > 0);
     if (!canSend) return;
-    const content = contentOf(text, attachments);
+    const content = contentOf(
+      text,
+      attachments.map(({ part }) => part),
+    );
     run({ messages: [{ id: crypto.randomUUID(), role: "user", content }] }).finished.catch(take());
   }
   const onKeyDown = (event: KeyboardEvent): void => {

@@ -5,6 +5,7 @@ import type { UserMessage } from "heddle/protocol";
 import { useThread } from "heddle/react";
 import { begun } from "../../runs/begun.ts";
 import { Button } from "../../ui/button.tsx";
+import { contentOf } from "./attachments.ts";
 import { Parts, mediaOf, textOf } from "./parts.tsx";
 import { useTalk } from "./talk-context.ts";
 import "../../ui/field.css";
@@ -28,7 +29,7 @@ export function EditMessage({ message }: { readonly message: UserMessage }): Rea
     event?.preventDefault();
     if (!canSend) return;
     setSent(true);
-    const run = edit(message.id, media.length === 0 ? text : [{ type: "text", text }, ...media]);
+    const run = edit(message.id, contentOf(text, media));
     void begun(run).then(
       () => leave(undefined),
       () => field.current?.focus(),

@@ -12,6 +12,9 @@ import "./markdown.css";
 /** Longer texts are shown as they are: drawing them anew for each word would hold the page up. */
 const MAX_CHARACTERS = 60_000;
 
+/** So are those that quote quotes or list lists this deep: nothing draws them without breaking. */
+const TOO_DEEP = /^[ \t]*(?:(?:>|[*+-][ \t]|\d+[.)][ \t])[ \t]*){100}/m;
+
 const PLUGINS = [remarkGfm];
 
 const COMPONENTS: Components = {
@@ -43,7 +46,8 @@ const COMPONENTS: Components = {
 /** A text. */
 export function Markdown({ text }: { readonly text: string }): ReactElement {
   const shown = useDeferredValue(text);
-  return shown.length > MAX_CHARACTERS ? <p className="markdown-plain">{shown}</p> : <Drawn text={shown} />;
+  const isPlain = shown.length > MAX_CHARACTERS || TOO_DEEP.test(shown);
+  return isPlain ? <p className="markdown-plain">{shown}</p> : <Drawn text={shown} />;
 }
 
 const Drawn: ComponentType<{ readonly text: string }> = memo(function Drawn({ text }: { readonly text: string }) {

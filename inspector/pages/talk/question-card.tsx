@@ -6,7 +6,7 @@ import { useInterrupts, useThread } from "heddle/react";
 import { Button } from "../../ui/button.tsx";
 import { formatDuration } from "../../ui/format.ts";
 import { FormFields } from "./form-fields.tsx";
-import { approvalOf, questionOf } from "./questions.ts";
+import { approvalOf, editedArgsOf, questionOf } from "./questions.ts";
 import { draftOf, readDraft } from "./schema-form.ts";
 import { useTalk } from "./talk-context.ts";
 import { Values } from "./values.tsx";
@@ -44,12 +44,13 @@ function QuestionCard({ interrupt }: { readonly interrupt: Interrupt }): ReactEl
   const [draft, setDraft] = useState(() => draftOf(fields));
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
   const leftMs = useTimeLeft(interrupt.expiresAt);
-  const isClosed = answers.has(id) || readOnly !== undefined || leftMs === 0;
+  const isExpired = leftMs === 0;
+  const isClosed = answers.has(id) || readOnly !== undefined;
   const isYesOrNo = !isApproval && fields.length === 1 && fields[0]?.name === "" && fields[0].kind === "boolean";
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     const others = fields.length === 0 ? { value: undefined } : readDraft(fields, draft);
-    const changes = argumentFields.length === 0 ? { value: undefined } : readDraft(argumentFields, edited);
+    const changes = argumentFields.length === 0 ? { value: undefined } : editedArgsOf(argumentFields, edited, args);
     const wrong = { ...others.problems, ...changes.problems };
     setProblems(wrong);
     if (others.problems !== undefined || changes.problems !== undefined) return;
@@ -58,26 +59,30 @@ function QuestionCard({ interrupt }: { readonly interrupt: Interrupt }): ReactEl
   const refuse = (): void => {
     const read = fields.length === 0 ? undefined : readDraft(fields, draft);
     const others: unknown = read?.problems === undefined ? read?.value : {};
-    void (isApproval ? answer(id, { ...Object(others), approved: false }) : decline(id));
+    // One that has expired can only be cancelled.
+    void (isApproval && !isExpired ? answer(id, { ...Object(others), approved: false }) : decline(id));
   };
   return (
     <form className="talk-question" data-reason={reason} onSubmit={submit}>
       <fieldset disabled={isClosed}>
         <legend>{message}</legend>
-        {!isApproval && args !== undefined && <Values value={args} plain />}
-        {isApproval && argumentFields.length === 0 && args !== undefined && <Values value={args} plain />}
-        <FormFields fields={argumentFields} draft={edited} problems={problems} onChange={setEdited} />
-        {!isYesOrNo && <FormFields fields={fields} draft={draft} problems={problems} onChange={setDraft} />}
+        {argumentFields.length === 0 && args !== undefined && <Values value={args} plain />}
+        <fieldset disabled={isExpired}>
+          <FormFields fields={argumentFields} draft={edited} problems={problems} onChange={setEdited} />
+          {!isYesOrNo && <FormFields fields={fields} draft={draft} problems={problems} onChange={setDraft} />}
+        </fieldset>
         <div className="talk-question-foot">
           {isYesOrNo ? (
             <>
-              <Button kind="primary" onClick={() => void answer(id, true)}>
+              <Button kind="primary" disabled={isExpired} onClick={() => void answer(id, true)}>
                 Yes
               </Button>
-              <Button onClick={() => void answer(id, false)}>No</Button>
+              <Button disabled={isExpired} onClick={() => void answer(id, false)}>
+                No
+              </Button>
             </>
           ) : (
-            <Button kind="primary" type="submit">
+            <Button kind="primary" type="submit" disabled={isExpired}>
               {isApproval ? "Approve" : "Answer"}
             </Button>
           )}
@@ -93,7 +98,7 @@ function QuestionCard({ interrupt }: { readonly interrupt: Interrupt }): ReactEl
 
 function Expiry({ leftMs }: { readonly leftMs: number | undefined }): ReactElement | null {
   if (leftMs === undefined) return null;
-  if (leftMs === 0) return <span className="talk-expired">Expired: it can be answered no more.</span>;
+  if (leftMs === 0) return <span className="talk-expired">Expired: it can only be declined.</span>;
   return <span>Expires in {formatDuration(leftMs)}</span>;
 }
 

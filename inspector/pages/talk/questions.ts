@@ -1,7 +1,7 @@
 /** What a question of a run asks for: a decision about a tool call, or an answer of any form. */
 import type { Interrupt, Message } from "heddle/protocol";
-import { fieldsOf, membersOf } from "./schema-form.ts";
-import type { FormField } from "./schema-form.ts";
+import { fieldsOf, membersOf, readDraft } from "./schema-form.ts";
+import type { Draft, FormField, Read } from "./schema-form.ts";
 
 /** What is asked. */
 export interface QuestionForm {
@@ -28,8 +28,8 @@ export function questionOf(interrupt: Interrupt, messages: readonly Message[]): 
   const hasOthers = Object.keys(others).length > 0;
   return {
     isApproval: true,
-    argumentFields: editedArgs === undefined ? [] : fieldsOf(editedArgs, args),
-    fields: hasOthers ? fieldsOf({ properties: others, required }) : [],
+    argumentFields: editedArgs === undefined ? [] : fieldsOf(editedArgs, args, responseSchema),
+    fields: hasOthers ? fieldsOf({ properties: others, required }, undefined, responseSchema) : [],
     args,
   };
 }
@@ -44,11 +44,25 @@ function argumentsOf(toolCallId: string, messages: readonly Message[]): unknown 
   }
 }
 
+/**
+ * The arguments as they are wanted. What was not touched stays as the agent wrote it, known to the form or not; what was emptied
+ * is left out. Where the agent's cannot be read, all of it is what is written.
+ */
+export function editedArgsOf(fields: readonly FormField[], draft: Draft, args: unknown): Read {
+  if (args === undefined) return readDraft(fields, draft);
+  const touched = fields.filter(({ name, initial }) => draft[name] !== initial);
+  if (touched.length === 0) return { value: args };
+  const read = readDraft(touched, draft);
+  if (read.problems !== undefined || touched[0]?.name === "" || !isObject(args)) return read;
+  const names = new Set(touched.map(({ name }) => name));
+  const kept = Object.entries(args).filter(([name]) => !names.has(name));
+  return { value: { ...Object.fromEntries(kept), ...Object(read.value) } };
+}
+
 /** The answer that approves: arguments go with it only where they were changed, and then as a whole. */
 export function approvalOf(args: unknown, edited: unknown, others: unknown): object {
-  const now = edited === undefined ? args : isObject(edited) && isObject(args) ? { ...args, ...edited } : edited;
-  const isSame = JSON.stringify(now) === JSON.stringify(args);
-  return { ...Object(others), approved: true, ...(!isSame && { editedArgs: now }) };
+  const isSame = edited === undefined || JSON.stringify(edited) === JSON.stringify(args);
+  return { ...Object(others), approved: true, ...(!isSame && { editedArgs: edited }) };
 }
 
 const isObject = (value: unknown): value is object =>

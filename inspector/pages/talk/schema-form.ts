@@ -101,13 +101,37 @@ export function wordsOf(name: string): string {
   return words === "" ? name : words[0]?.toUpperCase() + words.slice(1).toLowerCase();
 }
 
-/** The fields for a schema. One that is no object with properties gets a single field, without a name. */
-export function fieldsOf(schema: unknown, value?: unknown): readonly FormField[] {
-  const { properties, required } = membersOf(schema);
+/** What a schema comes to: what it refers to in the whole, and of a choice between something and nothing, the something. */
+function meant(schema: unknown, whole: unknown, depth = 0): Members {
+  const { $ref: reference, ...members } = membersOf(schema);
+  if (depth > MAX_REFERENCES) return members;
+  if (typeof reference === "string") {
+    const steps = reference.startsWith("#/") ? reference.slice(2).split("/") : [];
+    const found = steps.reduce<unknown>((value, step) => membersOf(value)[step], whole);
+    return steps.length === 0 ? members : { ...meant(found, whole, depth + 1), ...members };
+  }
+  const { anyOf, oneOf, ...others } = members;
+  const listed = anyOf ?? oneOf;
+  const choices: readonly unknown[] = Array.isArray(listed) ? listed : [];
+  const [one, another] = choices.filter((each) => membersOf(each)["type"] !== "null");
+  if (one === undefined) return members;
+  if (another === undefined && choices.length > 1) return { ...meant(one, whole, depth + 1), ...others };
+  return isNamedChoice(anyOf) ? { ...others, oneOf: anyOf } : members;
+}
+
+/** References that refer to themselves end here. */
+const MAX_REFERENCES = 20;
+
+/** The fields for a schema; `whole` is what it refers to. One that is no object with properties gets a single field, without a name. */
+export function fieldsOf(given: unknown, value?: unknown, whole: unknown = given): readonly FormField[] {
+  const schema = meant(given, whole);
+  const { properties, required } = schema;
   const fields = Object.entries(membersOf(properties));
-  if (fields.length === 0) return [fieldOf("", membersOf(schema), value, true)];
+  if (fields.length === 0) return [fieldOf("", schema, value, true)];
   const needed: readonly unknown[] = Array.isArray(required) ? required : [];
-  return fields.map(([name, field]) => fieldOf(name, membersOf(field), membersOf(value)[name], needed.includes(name)));
+  return fields.map(([name, field]) =>
+    fieldOf(name, meant(field, whole), membersOf(value)[name], needed.includes(name)),
+  );
 }
 
 /** What stands in the fields at first. */

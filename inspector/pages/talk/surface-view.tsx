@@ -60,48 +60,50 @@ const image: Draw = (props) => {
 };
 
 /** Components by their name in small letters. */
-const DRAWN: Readonly<Record<string, Draw>> = {
-  text,
-  heading: (props, children) => text({ usageHint: "h2", ...props }, children),
-  paragraph: text,
-  label: text,
-  icon: (props) => <span className="surface-icon">{textOf(props)}</span>,
-  row: box("row"),
-  column: box("column"),
-  container: (props, children) => box(props["direction"] === "row" ? "row" : "column")(props, children),
-  box: box("column"),
-  stack: box("column"),
-  list: box("list"),
-  card: box("card"),
-  modal: box("card"),
-  tabs: box("column"),
-  button: (props, children) => (
-    <span className="surface-button" title={actionOf(props)}>
-      {textOf(props)}
-      {children}
-    </span>
-  ),
-  divider: () => <hr className="surface-divider" />,
-  image,
-  textfield: field,
-  datetimeinput: field,
-  multiplechoice: field,
-  choicepicker: field,
-  slider: field,
-  input: field,
-  checkbox: (props) => (
-    <span className="surface-check">
-      <span aria-hidden="true">{(props["value"] ?? props["checked"]) === true ? "☑" : "☐"}</span>{" "}
-      {String(props["label"] ?? "")}
-    </span>
-  ),
-};
+const DRAWN: ReadonlyMap<string, Draw> = new Map(
+  Object.entries({
+    text,
+    heading: (props, children) => text({ usageHint: "h2", ...props }, children),
+    paragraph: text,
+    label: text,
+    icon: (props) => <span className="surface-icon">{textOf(props)}</span>,
+    row: box("row"),
+    column: box("column"),
+    container: (props, children) => box(props["direction"] === "row" ? "row" : "column")(props, children),
+    box: box("column"),
+    stack: box("column"),
+    list: box("list"),
+    card: box("card"),
+    modal: box("card"),
+    tabs: box("column"),
+    button: (props, children) => (
+      <span className="surface-button" title={actionOf(props)}>
+        {textOf(props)}
+        {children}
+      </span>
+    ),
+    divider: () => <hr className="surface-divider" />,
+    image,
+    textfield: field,
+    datetimeinput: field,
+    multiplechoice: field,
+    choicepicker: field,
+    slider: field,
+    input: field,
+    checkbox: (props) => (
+      <span className="surface-check">
+        <span aria-hidden="true">{(props["value"] ?? props["checked"]) === true ? "☑" : "☐"}</span>{" "}
+        {String(props["label"] ?? "")}
+      </span>
+    ),
+  } satisfies Record<string, Draw>),
+);
 
 /** A component and what is in it. */
 export function SurfaceView({ node }: { readonly node: UiNode }): ReactElement {
   const { type, props, children } = node;
   const inside = children.map((child, index) => <SurfaceView key={index} node={child} />);
-  const draw = DRAWN[type.toLowerCase()];
+  const draw = DRAWN.get(type.toLowerCase());
   if (draw !== undefined) return draw(props, inside);
   return (
     <div className="surface-unknown">

@@ -14,6 +14,8 @@ export interface UiNode {
 }
 
 interface Surface {
+  /** How many components its tree has so far. */
+  nodes: number;
   readonly components: Map<string, { readonly type: string; readonly props: Readonly<Record<string, unknown>> }>;
   data: unknown;
   root: string | undefined;
@@ -21,14 +23,18 @@ interface Surface {
 
 /** Components that a component names, by the property that it does so with. */
 const CHILD_KEYS = new Set(["children", "child", "entryPointChild", "contentChild", "trigger", "content"]);
+/** Parts of a component, each a title with a component below it. */
+const TAB_KEYS = new Set(["tabs", "tabItems"]);
 const MAX_DEPTH = 40;
+/** A surface is drawn as far as this: components that contain themselves twice would never end. */
+const MAX_NODES = 2000;
 
 /** The surfaces that operations of A2UI lead to, as trees. */
 export function readSurfaces(content: unknown): readonly UiNode[] {
   const surfaces = new Map<string, Surface>();
   const surfaceOf = (id: unknown): Surface => {
     const name = String(id ?? "");
-    const surface = surfaces.get(name) ?? { components: new Map(), data: {}, root: undefined };
+    const surface = surfaces.get(name) ?? { components: new Map(), data: {}, root: undefined, nodes: 0 };
     surfaces.set(name, surface);
     return surface;
   };
@@ -92,11 +98,13 @@ function entriesOf(contents: unknown): unknown {
 const stepsOf = (path: unknown): readonly string[] =>
   typeof path === "string" ? path.split("/").filter((step) => step !== "") : [];
 
+/** What is told takes the place of what was there. */
 function put(data: unknown, path: unknown, value: unknown): unknown {
   const [first, ...others] = stepsOf(path);
-  if (first === undefined) return typeof value === "object" ? { ...Object(data), ...Object(value) } : value;
-  const members = membersOf(data);
-  return { ...members, [first]: put(members[first], others.join("/"), value) };
+  if (first === undefined) return value;
+  const below = put(Object(data)[first], others.join("/"), value);
+  if (Array.isArray(data)) return Object.assign([...data], { [first]: below });
+  return { ...membersOf(data), [first]: below };
 }
 
 function at(data: unknown, path: string): unknown {
@@ -110,7 +118,8 @@ function rootOf({ root, components }: Surface): string {
 
 function nodeOf(surface: Surface, id: string, scope: string, depth: number): UiNode | undefined {
   const component = surface.components.get(id);
-  if (component === undefined || depth > MAX_DEPTH) return undefined;
+  if (component === undefined || depth > MAX_DEPTH || surface.nodes >= MAX_NODES) return undefined;
+  surface.nodes += 1;
   const children: UiNode[] = [];
   const props: Record<string, unknown> = {};
   const add = (child: unknown, where = scope): void => {
@@ -119,6 +128,14 @@ function nodeOf(surface: Surface, id: string, scope: string, depth: number): UiN
   };
   for (const [name, value] of Object.entries(component.props)) {
     if (CHILD_KEYS.has(name) && addChildren(surface, value, scope, add)) continue;
+    if (TAB_KEYS.has(name) && Array.isArray(value)) {
+      for (const { title, child } of value.map(membersOf)) {
+        const text = resolved(surface, title, scope);
+        if (text !== undefined) children.push({ type: "Text", props: { text, usageHint: "h4" }, children: [] });
+        add(child);
+      }
+      continue;
+    }
     props[name] = resolved(surface, value, scope);
   }
   return { type: component.type, props, children };

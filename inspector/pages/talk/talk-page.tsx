@@ -24,7 +24,7 @@ import { useOfferedTools } from "./offered-tools.ts";
 import { PendingCalls } from "./pending-calls.tsx";
 import { Questions } from "./question-card.tsx";
 import { StatePanel } from "./state-panel.tsx";
-import { TalkContext } from "./talk-context.ts";
+import { TalkContext, useTalk } from "./talk-context.ts";
 import { OfferedTools, ToolsDialog } from "./tools-dialog.tsx";
 import { TourCard } from "./tour-card.tsx";
 import { tourOf } from "./tour.ts";
@@ -117,14 +117,16 @@ interface RoomProps {
 
 function Room({ agents, agent, missing, facts }: RoomProps): ReactElement {
   const { thread } = useThread();
+  const { readOnly } = useTalk();
   const [state, setState] = useQueryValue("state");
   const tour = useTour(thread.id);
   const steps = useMemo(() => tourOf(agents), [agents]);
   const { messageIds } = useThread();
-  const isTouring = tour.place !== undefined && steps.length > 0;
+  // Who may not write cannot do what the tour proposes.
+  const isTouring = readOnly === undefined && tour.place !== undefined && steps.length > 0;
   const isStateOpen = state === "open";
   const [isTooling, setTooling] = useState(false);
-  const onTour = isTouring ? undefined : () => tour.begin(messageIds.length === 0);
+  const onTour = isTouring || readOnly !== undefined ? undefined : () => tour.begin(messageIds.length === 0);
   return (
     <div className="talk-room" data-side={isTouring || isStateOpen}>
       <div className="talk-main">

@@ -14,7 +14,8 @@ export function titleFrom(text: string): string {
   const line = text.trim().replaceAll(/\s+/g, " ");
   if (line.length <= MAX_TITLE) return line;
   const cut = line.slice(0, MAX_TITLE);
-  return `${cut.slice(0, Math.max(cut.lastIndexOf(" "), MAX_TITLE / 2))}…`;
+  // No character is cut in two.
+  return `${cut.slice(0, Math.max(cut.lastIndexOf(" "), MAX_TITLE / 2)).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }
 
 /** Gives a conversation its title when the first words are said here. */

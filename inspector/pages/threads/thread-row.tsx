@@ -176,6 +176,7 @@ function TitleField({
       onFocus={(event) => event.currentTarget.select()}
       onChange={(event) => setTitle(event.currentTarget.value)}
       onKeyDown={(event) => {
+        if (event.nativeEvent.isComposing) return;
         if (event.key === "Enter") void renameThread(threads, thread, title);
         if (event.key === "Enter" || event.key === "Escape") onEnd();
       }}
