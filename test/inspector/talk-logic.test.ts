@@ -326,6 +326,9 @@ describe("surfaces", () => {
     const both = tell("/rows", [{ name: "a" }, { name: "b" }]);
     expect(rows(both, tell("/rows/1/name", "c"))).toEqual(["a", "c"]);
     expect(rows(both, tell("/rows", [{ name: "d" }]))).toEqual(["d"]);
+    expect(rows(both, tell("/rows/2", { name: "c" }))).toEqual(["a", "b", "c"]);
+    // No list of that length is made.
+    expect(rows(both, tell("/rows/4294967294", { name: "c" }), tell("/rows/1/name", "d"))).toBeDefined();
     expect(rows(both, tell("/", {}))).toEqual([]);
   });
 

@@ -303,6 +303,21 @@ describe("who is shown around", () => {
   });
 });
 
+test("a server without agents shows what was said, and says why nothing more can be", async () => {
+  const file = await (await fetch(`${server.url}/threads/before/export`)).text();
+  const own = await serving({ agents: [] });
+  onTestFinished(() => own.close());
+  const page = await visit(own.url, { at: "#/talk/before" });
+  await page.getByRole("heading", { name: "This server has no agents" }).waitFor();
+  const headers = { "content-type": "application/x-ndjson" };
+  const imported = await fetch(`${own.url}/threads/import`, { method: "POST", headers, body: file });
+  expect(imported.ok, await imported.text()).toBe(true);
+  await page.reload();
+  await log(page).getByText("Hello", { exact: true }).waitFor();
+  await page.getByRole("note").getByText("This server has no agents").waitFor();
+  expect(await field(page).count()).toBe(0);
+});
+
 test("whoever may only watch reads, and nothing else", async () => {
   const keys = {
     owner: { key: "owner-key-0123456789", tenant: "acme", user: "ada", roles: ["operator"] },

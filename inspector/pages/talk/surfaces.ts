@@ -102,9 +102,12 @@ const stepsOf = (path: unknown): readonly string[] =>
 function put(data: unknown, path: unknown, value: unknown): unknown {
   const [first, ...others] = stepsOf(path);
   if (first === undefined) return value;
-  const below = put(Object(data)[first], others.join("/"), value);
-  if (Array.isArray(data)) return Object.assign([...data], { [first]: below });
-  return { ...membersOf(data), [first]: below };
+  const place = Array.isArray(data) && /^\d+$/.test(first) ? Number(first) : Infinity;
+  if (Array.isArray(data) && place <= data.length) {
+    return data.toSpliced(place, 1, put(data[place], others.join("/"), value));
+  }
+  const members = membersOf(data);
+  return { ...members, [first]: put(members[first], others.join("/"), value) };
 }
 
 function at(data: unknown, path: string): unknown {

@@ -36,6 +36,7 @@ import { Welcome } from "./welcome.tsx";
 import "./talk-page.css";
 
 const READ_ONLY = "You may read this conversation, but not write in it.";
+const NO_AGENTS = "This server has no agents: the conversation can be read, and nothing said in it.";
 const GONE = "This conversation was deleted: nothing more can be said in it.";
 
 /** The page. */
@@ -50,7 +51,9 @@ export function TalkPage({ threadId }: ThreadPageProps): ReactElement {
   const agent = agents === undefined || !facts.isKnown ? undefined : choice.agent;
   const [editing, edit] = useState<string>();
   const isGone = useIsGone(threadId);
-  const readOnly = isGone ? GONE : !me.mayStart || facts.role === "observer" ? READ_ONLY : undefined;
+  const hasAgents = agents === undefined || agents.length > 0;
+  const mayWrite = me.mayStart && facts.role !== "observer";
+  const readOnly = isGone ? GONE : !mayWrite ? READ_ONLY : hasAgents ? undefined : NO_AGENTS;
   const name = agent?.name;
   const talk = useMemo(
     () => ({ threadId, agent: name, readOnly, facts, editing, edit }),
@@ -65,10 +68,14 @@ export function TalkPage({ threadId }: ThreadPageProps): ReactElement {
         {error !== undefined && agents === undefined && (
           <ErrorState title="The agents cannot be listed" error={error} onRetry={retry} />
         )}
-        {agents?.length === 0 && <NoAgents />}
         {agents === undefined && error === undefined && <Loading label="Opening the conversation" />}
-        {agents !== undefined && agents.length > 0 && (
-          <Room agents={agents} agent={agent} missing={facts.isKnown ? choice.missing : undefined} facts={facts} />
+        {agents !== undefined && (
+          <Room
+            agents={agents}
+            agent={agent}
+            missing={facts.isKnown && hasAgents ? choice.missing : undefined}
+            facts={facts}
+          />
         )}
       </ThreadRoot>
     </TalkContext.Provider>
@@ -131,7 +138,15 @@ function Room({ agents, agent, missing, facts }: RoomProps): ReactElement {
     <div className="talk-room" data-side={isTouring || isStateOpen}>
       <div className="talk-main">
         {missing !== undefined && <MissingAgentNotice missing={missing} instead={agent?.name} />}
-        <Conversation empty={<Nothing agent={agent} isKnown={facts.isKnown} onTour={onTour} />}>
+        <Conversation
+          empty={
+            agents.length === 0 && facts.isKnown ? (
+              <NoAgents />
+            ) : (
+              <Nothing agent={agent} isKnown={facts.isKnown} onTour={onTour} />
+            )
+          }
+        >
           <RunProgress />
           <RunNotice />
           <Questions />
