@@ -70,3 +70,68 @@ test("many windows beside each other all work: a browser allows six connections,
   for (const each of windows) await each.goto("about:blank");
   client.close();
 });
+
+const field = (page: Page): Locator => page.getByLabel("Message", { exact: true });
+
+/** Says something where one is, and waits for the answer. */
+async function talk(page: Page, text: string): Promise<void> {
+  await field(page).fill(text);
+  await page.locator("button:enabled", { hasText: /^Send$/ }).click();
+  await page.getByRole("log", { name: "Messages" }).getByText(text, { exact: true }).waitFor();
+}
+
+test("a new conversation is another one each time it is asked for, also in another tab", async () => {
+  const page = await visit(server.url);
+  const link = page.getByRole("link", { name: "New conversation" });
+  const addresses = new Set<string>();
+  for (const text of ["In the first", "In the second", "In the third"]) {
+    await link.click();
+    await page.getByRole("heading", { name: "New conversation", level: 1 }).waitFor();
+    await talk(page, text);
+    addresses.add(page.url());
+  }
+  const other = await page.context().newPage();
+  await other.goto(new URL((await link.getAttribute("href")) ?? "", server.url).href);
+  await other.getByRole("heading", { name: "New conversation", level: 1 }).waitFor();
+  addresses.add(other.url());
+  expect(addresses.size).toBe(4);
+  await other.goto("about:blank");
+  await page.goBack();
+  await page.getByRole("log", { name: "Messages" }).getByText("In the second", { exact: true }).waitFor();
+});
+
+/** What a browser withholds. */
+const WITHHELD = {
+  "over plain HTTP, where there are no UUIDs and no clipboard": () => {
+    Reflect.deleteProperty(Crypto.prototype, "randomUUID");
+    Reflect.deleteProperty(Navigator.prototype, "clipboard");
+  },
+  "where storage is blocked": () => {
+    const refuse = {
+      get: () => {
+        throw new DOMException("Access is denied.", "SecurityError");
+      },
+    };
+    for (const name of ["localStorage", "sessionStorage"]) Object.defineProperty(window, name, refuse);
+  },
+  "where storage is full": () => {
+    Storage.prototype.setItem = () => {
+      throw new DOMException("It is full.", "QuotaExceededError");
+    };
+  },
+};
+
+test.each(Object.entries(WITHHELD))("it works %s", async (_where, withhold) => {
+  const page = await visit(server.url);
+  await page.addInitScript(withhold);
+  await page.reload();
+  await page.getByRole("link", { name: "New conversation" }).click();
+  await page.getByRole("heading", { name: "New conversation", level: 1 }).waitFor();
+  await talk(page, "Whatever the browser withholds");
+  const colours = page.getByRole("button", { name: /^Colours: / });
+  const before = await colours.getAttribute("aria-label");
+  await colours.click();
+  await expect.poll(() => colours.getAttribute("aria-label")).not.toBe(before);
+  await page.getByRole("link", { name: "Timeline", exact: true }).click();
+  await ends(page).first().waitFor();
+});
