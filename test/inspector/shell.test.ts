@@ -50,6 +50,54 @@ test.each(["light", "dark"] as const)("a phone shows it without anything beyond 
   expect(await findings(page)).toEqual([]);
 });
 
+const SMALL = { "the smallest phone": [320, 568], "a phone on its side": [844, 390] } as const;
+
+test.each(Object.entries(SMALL))("%s shows every page, and all that is around it", async (_name, [width, height]) => {
+  const page = await visit(server.url, { viewport: { width, height } });
+  const navigation = page.getByRole("navigation", { name: "Pages" });
+  for (const name of NAMES) {
+    await navigation.getByRole("link", { name, exact: true }).click();
+    await page
+      .locator("nav [aria-current=page]")
+      .and(page.getByRole("link", { name, exact: true }))
+      .waitFor();
+    await expect.poll(() => overflows(page)).toBe(false);
+  }
+  const labels = navigation.locator(width > 720 ? ".navigation-long" : ".navigation-short");
+  const boxes = await Promise.all((await labels.all()).map((label) => label.evaluate(textBox)));
+  for (const [index, { left, right }] of boxes.entries()) {
+    expect(right).toBeLessThanOrEqual(width);
+    const next = boxes[index + 1];
+    if (next !== undefined && next.left > left) expect(right).toBeLessThanOrEqual(next.left);
+  }
+  expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBe(height);
+  const colours = page.getByRole("button", { name: /^Colours: / });
+  const before = await colours.getAttribute("aria-label");
+  await colours.focus();
+  const { y, height: tall } = (await colours.boundingBox()) ?? { y: -1, height: 0 };
+  expect(y).toBeGreaterThanOrEqual(0);
+  expect(y + tall).toBeLessThanOrEqual(height);
+  await colours.click();
+  await expect.poll(() => colours.getAttribute("aria-label")).not.toBe(before);
+});
+
+/** Where the words of an element stand. */
+function textBox(element: Element): { readonly left: number; readonly right: number } {
+  const range = document.createRange();
+  range.selectNodeContents(element);
+  const { left, right } = range.getBoundingClientRect();
+  return { left, right };
+}
+
+test("/ goes to the search field from a choice too", async () => {
+  const page = await visit(server.url, { at: "#/threads" });
+  await page.getByRole("radio", { name: "Archived" }).click();
+  await page.getByRole("radio", { name: "Archived" }).focus();
+  await page.keyboard.press("/");
+  await expect.poll(() => page.getByRole("searchbox").evaluate((field) => field === document.activeElement)).toBe(true);
+  expect(await page.getByRole("searchbox").inputValue()).toBe("");
+});
+
 const ends = (page: Page): Locator => page.getByRole("row").filter({ hasText: "RUN_FINISHED" });
 
 test("many windows beside each other all work: a browser allows six connections, and only the one worked in holds any", async () => {
