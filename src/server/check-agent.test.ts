@@ -271,6 +271,7 @@ describe("HTTP-CHK-2: what a check may do", () => {
     const refusal = await checkAgent(url).catch((error: unknown) => error);
     expect(refusal).toMatchObject({ code: "input-invalid", details: { path: "/url" } });
     expect(JSON.stringify(refusal)).not.toMatch(/secret|passwd/);
+    expect(String(refusal)).not.toContain("::");
   });
 
   test.each([{ Host: "other" }, { "transfer-encoding": "chunked" }, { "a b": "c" }, { a: "b\nc" }])(

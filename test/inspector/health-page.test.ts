@@ -83,19 +83,6 @@ const FIXTURE: Status = {
   })),
 };
 
-test("a run is named on every width", async () => {
-  const thread = client.thread("a-conversation-with-quite-a-long-name");
-  const run = thread.run("patient", "Hello");
-  onTestFinished(async () => {
-    await run.cancel();
-    await run.finished;
-  });
-  const page = await visit(server.url, { at: "#/health", viewport: { width: 760, height: 700 } });
-  const link = panel(page, "Running now").getByRole("link", { name: thread.id });
-  await link.waitFor();
-  expect((await link.boundingBox())?.width).toBeGreaterThan(100);
-});
-
 test("an operator sees runs, commits, repairs, refusals and errors as they happen, and stops a run", async () => {
   await client.thread("broken").run("load", { forwardedProps: { tokens: 5, failAt: 3 } }).finished;
   await client.thread("untidy").run("sloppy", "Go").finished;
@@ -205,4 +192,17 @@ test.each(["light", "dark"] as const)("axe finds nothing with real data, %s", as
   await panel(page, "Commits").getByRole("img").waitFor();
   expect(await findings(page)).toEqual([]);
   expect(await overflows(page)).toBe(false);
+});
+
+test("a run is named on every width", async () => {
+  const thread = client.thread("a-conversation-with-quite-a-long-name");
+  const run = thread.run("patient", "Hello");
+  onTestFinished(async () => {
+    await run.cancel();
+    await run.finished;
+  });
+  const page = await visit(server.url, { at: "#/health", viewport: { width: 760, height: 700 } });
+  const link = panel(page, "Running now").getByRole("link", { name: thread.id });
+  await link.waitFor();
+  expect((await link.boundingBox())?.width).toBeGreaterThan(100);
 });
