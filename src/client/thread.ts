@@ -12,7 +12,6 @@ import type { ConnectionState } from "./follower.ts";
 import type { FrontendTools, PendingToolCall } from "./frontend-tools.ts";
 import type { Http } from "./http.ts";
 import { Notifier } from "./notifier.ts";
-import { randomId } from "./random-id.ts";
 import { readLog } from "./read-log.ts";
 import type { LogOptions, LoggedEvent } from "./read-log.ts";
 import { Replica } from "./replica.ts";
@@ -283,7 +282,7 @@ export class Thread {
   }
 
   #start(agent: string, asked: NewInput, options: RunOptions, leavesBranch: boolean): Run {
-    const { runId = randomId(), parent, onBusy } = options;
+    const { runId = crypto.randomUUID(), parent, onBusy } = options;
     this.#agent = agent;
     const place = parent ?? (this.#isPinned && !leavesBranch ? this.tip : undefined);
     const input = this.#input(runId, asked);
@@ -353,7 +352,7 @@ export class Thread {
   }
 }
 
-const userMessage = (content: string): UserMessage => ({ id: randomId(), role: "user", content });
+const userMessage = (content: string): UserMessage => ({ id: crypto.randomUUID(), role: "user", content });
 
 const resultMessage = ({ toolCallId, content, error }: ToolResult): ToolMessage => ({
   id: `result-${toolCallId}`,
