@@ -63,6 +63,9 @@ export function linkTo(
   return `#/${page}${thread === undefined ? "" : `/${encodeURIComponent(thread)}`}${search === "" ? "" : `?${search}`}`;
 }
 
+/** The address of a conversation that is not there yet: each time one goes there it is another one. */
+export const NEW_THREAD = linkTo("talk", undefined, { new: "yes" });
+
 const listeners = new Set<() => void>();
 const tell = (): void => {
   for (const listener of listeners) listener();

@@ -1,5 +1,6 @@
 /** Light, dark, or as the system has it; kept for this browser. */
 import { useSyncExternalStore } from "react";
+import { keptForBrowser } from "./kept.ts";
 
 /** The choices. */
 export const THEMES = { system: "System", light: "Light", dark: "Dark" } as const;
@@ -11,13 +12,13 @@ const KEY = "heddle-theme";
 const listeners = new Set<() => void>();
 
 const kept = (): Theme => {
-  const text = localStorage.getItem(KEY) ?? "";
+  const text = keptForBrowser.get(KEY);
   return text === "light" || text === "dark" ? text : "system";
 };
 
 /** Shows a theme, and keeps it. */
 export function setTheme(theme: Theme): void {
-  localStorage.setItem(KEY, theme);
+  keptForBrowser.set(KEY, theme);
   applyTheme();
   for (const listener of listeners) listener();
 }

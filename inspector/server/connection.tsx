@@ -6,6 +6,7 @@ import { createContext, useCallback, useContext, useEffect, useMemo, useState } 
 import type { ReactElement, ReactNode } from "react";
 import { HeddleError } from "heddle/protocol";
 import { HeddleProvider } from "heddle/react";
+import { keptForTab } from "../kept.ts";
 import { ErrorState } from "../ui/error-state.tsx";
 import { Loading } from "../ui/loading.tsx";
 import { Server, pageUrl } from "./server.ts";
@@ -39,13 +40,13 @@ type Answer = { readonly of: Server; readonly me?: Me; readonly error?: HeddleEr
 
 /** Connects whatever is below. */
 export function ConnectionRoot({ children }: { readonly children: ReactNode }): ReactElement {
-  const [token, setToken] = useState(() => sessionStorage.getItem(TOKEN_KEY) ?? undefined);
+  const [token, setToken] = useState(() => keptForTab.get(TOKEN_KEY));
   const [attempt, setAttempt] = useState(0);
   const server = useMemo(() => new Server(pageUrl(), token), [token, attempt]);
   const [answer, setAnswer] = useState<Answer>();
   const choose = useCallback((chosen: string | undefined) => {
-    if (chosen === undefined) sessionStorage.removeItem(TOKEN_KEY);
-    else sessionStorage.setItem(TOKEN_KEY, chosen);
+    if (chosen === undefined) keptForTab.remove(TOKEN_KEY);
+    else keptForTab.set(TOKEN_KEY, chosen);
     setToken(chosen);
     setAttempt((count) => count + 1);
   }, []);

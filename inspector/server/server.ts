@@ -24,6 +24,10 @@ export class Server {
       ...(this.token !== undefined && { authorization: `Bearer ${this.token}` }),
       ...(body !== undefined && { "content-type": "application/json" }),
     };
+    if (!canBeSent(headers)) {
+      const message = "The token has a character that cannot be sent: copy it again, without anything around it.";
+      throw new HeddleError("unauthenticated", message, { reason: "malformed" });
+    }
     let response: Response;
     let text: string;
     try {
@@ -47,6 +51,15 @@ export class Server {
       const message = "Something between here and the server answered in its place.";
       throw new HeddleError("server-unreachable", message, { url: this.url }, { cause });
     }
+  }
+}
+
+/** Whether HTTP has room for headers: not for every character, and `fetch` refuses those as if nobody had answered. */
+function canBeSent(headers: Readonly<Record<string, string>>): boolean {
+  try {
+    return new Headers(headers) instanceof Headers;
+  } catch {
+    return false;
   }
 }
 

@@ -3,7 +3,7 @@
  * at the bottom.
  */
 import type { ReactElement, ReactNode } from "react";
-import { PAGES, linkTo, useRoute } from "../route.ts";
+import { NEW_THREAD, PAGES, linkTo, useRoute } from "../route.ts";
 import type { PageName } from "../route.ts";
 import { useConnection } from "../server/connection.tsx";
 import { useRecentThreads } from "../threads/recent-threads.tsx";
@@ -11,7 +11,6 @@ import { THEMES, setTheme, useTheme } from "../theme.ts";
 import type { Theme } from "../theme.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
-import { newThreadId } from "./current-thread.ts";
 import "../ui/banner.css";
 import "./shell.css";
 
@@ -30,7 +29,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactElem
           <img src="./icon.svg" alt="" width="26" height="26" />
           Heddle
         </a>
-        <a className="new-thread" href={linkTo("talk", newThreadId())}>
+        <a className="new-thread" href={NEW_THREAD}>
           <Icon name="plus" />
           New<span className="new-thread-long"> conversation</span>
         </a>

@@ -1,6 +1,6 @@
 /**
  * Pages about one thread, where the address names none: the thread that was looked at last, else the newest. Talk begins a new
- * one where there is none at all.
+ * one where that is asked for, and where there is none at all.
  */
 import { useEffect } from "react";
 import type { ReactElement } from "react";
@@ -25,15 +25,17 @@ export function WithThread({
   const { threads, error } = useRecentThreads();
   const newest = threads?.[0]?.threadId;
   const isEmpty = threads?.length === 0;
-  const meant = thread ?? (threads === undefined ? undefined : (lastThread(threads) ?? newest));
-  const chosen = meant ?? (isEmpty && page === "talk" ? newThreadId() : undefined);
+  const isNew = page === "talk" && (query["new"] !== undefined || isEmpty);
+  const old = isNew || threads === undefined ? undefined : (lastThread(threads) ?? newest);
+  const chosen = thread ?? (isNew ? newThreadId() : old);
   useEffect(() => {
-    if (thread === undefined && chosen !== undefined) go(linkTo(page, chosen, query), { replace: true });
+    if (thread === undefined && chosen !== undefined)
+      go(linkTo(page, chosen, { ...query, new: undefined }), { replace: true });
     if (thread !== undefined) rememberThread(thread);
   }, [page, thread, chosen]);
   if (thread !== undefined) return render(thread);
-  if (error !== undefined) return <ErrorState title="Threads cannot be listed" error={error} />;
-  if (!isEmpty) return <Loading label="Looking for threads" />;
+  if (error !== undefined && !isNew) return <ErrorState title="Threads cannot be listed" error={error} />;
+  if (isNew || !isEmpty) return <Loading label="Looking for threads" />;
   return (
     <EmptyState
       icon="talk"

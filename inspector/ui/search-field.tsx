@@ -4,6 +4,9 @@ import type { ReactElement } from "react";
 import { Icon } from "./icon.tsx";
 import "./field.css";
 
+/** Where keys are typed or choose something. */
+const TYPED = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable]";
+
 /** A field to search with. */
 export function SearchField({
   label,
@@ -18,7 +21,7 @@ export function SearchField({
   useEffect(() => {
     const focus = (event: KeyboardEvent): void => {
       const { target } = event;
-      const isTyping = target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]");
+      const isTyping = target instanceof HTMLElement && target.matches(TYPED);
       if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey) return;
       event.preventDefault();
       input.current?.focus();

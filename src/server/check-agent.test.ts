@@ -1,6 +1,7 @@
 /** Agents that are tried, each a real server on this machine. */
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { createServer as createSocketServer } from "node:net";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -222,6 +223,26 @@ describe("HTTP-CHK-1: a bad agent", () => {
     expect(check).not.toHaveProperty("status");
   });
 
+  test("speaks another language than the address says", async () => {
+    const secure = await checked((await listen(() => {})).replace("http:", "https:"));
+    expect(secure).toMatchObject({ reached: false, sentence: expect.stringMatching(/does not speak https.*use http/) });
+    const shell = createSocketServer((socket) => socket.once("data", () => socket.end("SSH-2.0-OpenSSH_9.9\r\n")));
+    onTestFinished(() => void shell.close());
+    await once(shell.listen(0, "127.0.0.1"), "listening");
+    const address = shell.address();
+    const check = await checked(`http://127.0.0.1:${typeof address === "object" ? address?.port : ""}/`);
+    expect(check).toMatchObject({ reached: false, sentence: expect.stringMatching(/does not speak HTTP.*port/) });
+  });
+
+  test("sends binary frames that are none: nothing is said of lines of text", async () => {
+    const url = await listen((_, response) => {
+      response.writeHead(200, { "content-type": BINARY_MEDIA_TYPE }).end(Buffer.from([0, 0, 0, 4, 8, 1, 2, 3]));
+    });
+    const { sentence } = await checked(url);
+    expect(sentence).toMatch(/^A frame of the stream cannot be read: /);
+    expect(sentence).not.toContain("data: line");
+  });
+
   test("is silent, or never ends", async () => {
     const mute = await checked(await listen(() => {}), { timeoutMs: 100 });
     expect(mute).toMatchObject({
@@ -250,6 +271,7 @@ describe("HTTP-CHK-2: what a check may do", () => {
     const refusal = await checkAgent(url).catch((error: unknown) => error);
     expect(refusal).toMatchObject({ code: "input-invalid", details: { path: "/url" } });
     expect(JSON.stringify(refusal)).not.toMatch(/secret|passwd/);
+    expect(String(refusal)).not.toContain("::");
   });
 
   test.each([{ Host: "other" }, { "transfer-encoding": "chunked" }, { "a b": "c" }, { a: "b\nc" }])(

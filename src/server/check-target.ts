@@ -19,7 +19,8 @@ export function checkTarget(url: string, headers: Readonly<Record<string, string
   const parsed = url.length > MAX_URL_CHARS ? null : URL.parse(url);
   const isHttp = parsed?.protocol === "http:" || parsed?.protocol === "https:";
   if (parsed === null || !isHttp || parsed.username !== "" || parsed.password !== "") {
-    const received = parsed === null ? "no URL" : isHttp ? "a URL with credentials" : `a URL of ${parsed.protocol}`;
+    const received =
+      parsed === null ? "no URL" : isHttp ? "a URL with credentials" : `a URL of ${parsed.protocol.slice(0, -1)}`;
     throw refused("/url", "an http or https URL without a name and a password", received);
   }
   const names = namesOf(headers);

@@ -58,7 +58,9 @@ function sentenceOf(tried: Tried, cause: unknown): string {
       return "The agent sends the run to another address, which is not followed: give the address that it really has.";
     case "agent-response-invalid":
       if (reasonIn(cause) === "content-type") return noStream(tried.contentType);
-      return reasonIn(cause) === "limit-exceeded" ? unreadable(cause) : `${unreadable(cause)} ${FRAMES}`;
+      return reasonIn(cause) === "limit-exceeded" || !isText(tried)
+        ? unreadable(cause)
+        : `${unreadable(cause)} ${FRAMES}`;
     case "event-invalid":
       return `The event is malformed: ${cause.message} Clients stop here.`;
     case "agent-stream-cut":
@@ -79,6 +81,10 @@ function reasonIn({ details }: HeddleError): string {
 function unreached(reason: string): string {
   if (reason === "ENOTFOUND" || reason === "EAI_AGAIN")
     return `The host of the address is not known (${reason}): check its name.`;
+  if (reason === "ERR_SSL_WRONG_VERSION_NUMBER" || reason === "ERR_SSL_PACKET_LENGTH_TOO_LONG")
+    return `What answers at this address does not speak https (${reason}): use http, or another port.`;
+  if (/^HPE_|^HTTPParserError$/.test(reason))
+    return `What answers at this address does not speak HTTP (${reason}): check its port.`;
   if (/CERT|TLS|SSL|SELF_SIGNED/.test(reason))
     return `The agent's certificate is not trusted (${reason}): mend it, or use http.`;
   return `Nothing answers at this address (${reason}): check that the agent runs, and its host and port.`;
@@ -109,6 +115,9 @@ function noStream(contentType: string | undefined): string {
   if (type.trim() === "text/event-stream") return `The answer has no body: ${WANTED}.`;
   return `The answer is ${type.trim() || "of no known type"}, not an event stream: ${WANTED}.`;
 }
+
+/** Whether it is frames of text that are meant: others answer in binary ones. */
+const isText = ({ contentType = "" }: Tried): boolean => contentType.startsWith("text/");
 
 const FRAMES = "Send one JSON object after each data: line, and an empty line behind it.";
 

@@ -42,6 +42,8 @@ test("a token is asked for; a wrong one is refused with why; the right one stays
     .getByRole("alert")
     .filter({ hasText: /token|key/i })
     .waitFor();
+  await signIn(page, "Schlüssel – “ключ”");
+  await page.getByRole("alert").filter({ hasText: "cannot be sent" }).waitFor();
   await signIn(page, KEYS.ada.key);
   await recent(page).getByText("A weekend in Rome").waitFor();
   await page.reload();

@@ -193,3 +193,16 @@ test.each(["light", "dark"] as const)("axe finds nothing with real data, %s", as
   expect(await findings(page)).toEqual([]);
   expect(await overflows(page)).toBe(false);
 });
+
+test("a run is named on every width", async () => {
+  const thread = client.thread("a-conversation-with-quite-a-long-name");
+  const run = thread.run("patient", "Hello");
+  onTestFinished(async () => {
+    await run.cancel();
+    await run.finished;
+  });
+  const page = await visit(server.url, { at: "#/health", viewport: { width: 760, height: 700 } });
+  const link = panel(page, "Running now").getByRole("link", { name: thread.id });
+  await link.waitFor();
+  expect((await link.boundingBox())?.width).toBeGreaterThan(100);
+});

@@ -38,6 +38,22 @@ test("every event is reached, and shows what was said and known then", async () 
   await page.getByRole("article", { name: "User, new" }).getByText("Bake two cakes").waitFor();
 });
 
+test("a long message does not push what can be done with an event off a phone", async () => {
+  const client = connect(server.url);
+  await client.thread("wordy").run(AGENTS[0].name, "a long message of many words ".repeat(10)).finished;
+  client.close();
+  const page = await visit(server.url, { width: "phone", at: "#/travel/wordy" });
+  const card = page.getByLabel("This event");
+  for (const it of [
+    card.getByText("JSON", { exact: true }),
+    card.getByText("In the timeline"),
+    card.getByText("Finished", { exact: true }),
+  ]) {
+    const { x, width } = (await it.boundingBox()) ?? { x: Infinity, width: 0 };
+    expect(x + width).toBeLessThanOrEqual(390);
+  }
+});
+
 test("the keyboard alone goes through the events, plays them and stops", async () => {
   const page = await visit(server.url, { at: "#/travel/cake?at=1" });
   const handle = page.getByRole("slider", { name: "Event" });

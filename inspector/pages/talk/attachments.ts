@@ -1,5 +1,6 @@
 /** Files that go with a message: read as they are, sent inside of it as parts. */
 import type { ContentPart } from "heddle/protocol";
+import { randomId } from "../../random-id.ts";
 import { formatBytes } from "../../ui/format.ts";
 
 /** Larger files are refused: a message and all that is in it is kept in the log for ever. */
@@ -32,7 +33,7 @@ export async function attachmentOf(file: File): Promise<Attachment> {
   const mimeType = file.type === "" ? "application/octet-stream" : file.type;
   const source = { type: "data", value: base64Of(await file.arrayBuffer()), mimeType } as const;
   const part = { type: partTypeOf(mimeType), source, metadata: { filename: file.name } };
-  return { key: crypto.randomUUID(), name: file.name, part };
+  return { key: randomId(), name: file.name, part };
 }
 
 /** Bytes in base64; in pieces, since a call takes only so many arguments. */

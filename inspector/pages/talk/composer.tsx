@@ -6,6 +6,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { ChangeEvent, ClipboardEvent, DragEvent, FormEvent, KeyboardEvent, ReactElement, ReactNode } from "react";
 import { useThread } from "heddle/react";
+import { randomId } from "../../random-id.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { contentOf } from "./attachments.ts";
@@ -40,7 +41,7 @@ export function Composer({ children }: { readonly children: ReactNode }): ReactE
       text,
       attachments.map(({ part }) => part),
     );
-    run({ messages: [{ id: crypto.randomUUID(), role: "user", content }] }).finished.catch(take());
+    run({ messages: [{ id: randomId(), role: "user", content }] }).finished.catch(take());
   }
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;

@@ -1,8 +1,7 @@
 /** What is not as it should be: a run that failed, something that was refused, a lost connection, an agent that is gone. */
 import type { ReactElement } from "react";
 import { useThread } from "heddle/react";
-import { linkTo } from "../../route.ts";
-import { newThreadId } from "../../shell/current-thread.ts";
+import { NEW_THREAD } from "../../route.ts";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { useTalk } from "./talk-context.ts";
@@ -33,7 +32,7 @@ export function ConnectionNotice(): ReactElement | null {
     return (
       <p className="banner" role="alert" data-failure="">
         <Icon name="trash" size={16} /> This conversation was deleted. What you see is what was here before.
-        <LinkButton small href={linkTo("talk", newThreadId())}>
+        <LinkButton small href={NEW_THREAD}>
           Start another
         </LinkButton>
       </p>

@@ -4,6 +4,7 @@
  */
 import { useSyncExternalStore } from "react";
 import type { PendingToolCall } from "heddle/client";
+import { keptForTab } from "../../kept.ts";
 
 /** A tool that is offered. */
 export interface OfferedTool {
@@ -25,7 +26,7 @@ const isTool = (value: unknown): value is OfferedTool =>
 
 function kept(): readonly OfferedTool[] {
   try {
-    const list: unknown = JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
+    const list: unknown = JSON.parse(keptForTab.get(KEY) ?? "[]");
     return Array.isArray(list) ? list.filter(isTool) : [];
   } catch {
     return [];
@@ -38,7 +39,7 @@ const current = (): readonly OfferedTool[] => (offered ??= kept());
 
 function change(tools: readonly OfferedTool[]): void {
   offered = tools;
-  sessionStorage.setItem(KEY, JSON.stringify(tools));
+  keptForTab.set(KEY, JSON.stringify(tools));
   for (const listener of listeners) listener();
 }
 

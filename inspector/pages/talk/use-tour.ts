@@ -3,6 +3,7 @@
  * It stays with its conversation, so that looking at other pages on the way does not end it.
  */
 import { useCallback, useEffect, useState } from "react";
+import { keptForBrowser, keptForTab } from "../../kept.ts";
 import { newThreadId } from "../../shell/current-thread.ts";
 import { go, linkTo, useQueryValue } from "../../route.ts";
 import { useRecentThreads } from "../../threads/recent-threads.tsx";
@@ -34,7 +35,7 @@ export interface TourPlace {
 
 function kept(): Kept | undefined {
   try {
-    const value: unknown = JSON.parse(sessionStorage.getItem(PLACE_KEY) ?? "null");
+    const value: unknown = JSON.parse(keptForTab.get(PLACE_KEY) ?? "null");
     const { threadId, at, isDone }: Partial<Record<string, unknown>> = Object(value);
     return typeof threadId === "string" && typeof at === "number"
       ? { threadId, at, isDone: isDone === true }
@@ -50,11 +51,11 @@ export function useTour(threadId: string): TourPlace {
   const [asked, setAsked] = useQueryValue("tour");
   const [place, setPlace] = useState(kept);
   const move = useCallback((to: Kept | undefined) => {
-    if (to === undefined) sessionStorage.removeItem(PLACE_KEY);
-    else sessionStorage.setItem(PLACE_KEY, JSON.stringify(to));
+    if (to === undefined) keptForTab.remove(PLACE_KEY);
+    else keptForTab.set(PLACE_KEY, JSON.stringify(to));
     setPlace(to);
   }, []);
-  const isFirst = threads?.length === 0 && localStorage.getItem(CLOSED_KEY) === null;
+  const isFirst = threads?.length === 0 && keptForBrowser.get(CLOSED_KEY) === undefined;
   const here = place?.threadId === threadId ? place : undefined;
   useEffect(() => {
     if (asked === "on") setAsked("");
@@ -77,7 +78,7 @@ export function useTour(threadId: string): TourPlace {
     next: () => step(1),
     back: () => step(-1),
     close: () => {
-      localStorage.setItem(CLOSED_KEY, "yes");
+      keptForBrowser.set(CLOSED_KEY, "yes");
       move(undefined);
     },
   };

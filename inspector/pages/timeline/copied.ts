@@ -6,6 +6,7 @@ import type { Event } from "heddle/protocol";
 import { createVerifyState, reduceAll, verify, verifyEnd } from "heddle/stream";
 import { bareEvent } from "../../log/thread-log.ts";
 import type { LogEntry } from "../../log/thread-log.ts";
+import { randomId } from "../../random-id.ts";
 
 /** What events are taken along as. */
 export const COPIES = {
@@ -130,7 +131,7 @@ export function againInput(started: Extract<Event, { type: "RUN_STARTED" }>): Re
   return {
     ...input,
     threadId,
-    runId: `${runId}-again-${crypto.randomUUID().slice(0, 8)}`,
+    runId: `${runId}-again-${randomId().slice(0, 8)}`,
     ...(parent !== undefined && { parentRunId: parent }),
     protocolVersion: input?.protocolVersion ?? protocolVersion ?? "1.0",
   };

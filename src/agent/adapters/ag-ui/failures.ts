@@ -108,10 +108,12 @@ export function tooManyEvents(allowed: number, actual: number): HeddleError<"lim
   return new HeddleError("limit-exceeded", message, { limit, allowed, actual });
 }
 
-/** The code of the system's error, which names no address; its message may. */
+/** The code of the system's error, else the name of what is behind it all; neither names an address, as a message may. */
 function reasonOf(error: unknown): string {
+  let reason = "unknown";
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if ("code" in cause && typeof cause.code === "string") return cause.code;
+    reason = cause.name;
   }
-  return error instanceof Error ? error.name : "unknown";
+  return reason;
 }
