@@ -2,14 +2,11 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
-import { randomId } from "./random-id.ts";
 import { applyTheme } from "./theme.ts";
 import "./styles/tokens.css";
 import "./styles/kinds.css";
 import "./styles/base.css";
 
-// `heddle/client` names what it sends by it, and a page over plain HTTP has none.
-crypto.randomUUID ??= randomId;
 applyTheme();
 const root = document.querySelector("#root");
 if (root === null) throw new Error("The page has no #root.");

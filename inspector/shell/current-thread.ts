@@ -1,7 +1,7 @@
 /** The thread that was looked at last, for this tab: pages about a thread go on with it. */
 import type { ThreadSummary } from "heddle/client";
 import { keptForTab } from "../kept.ts";
-import { randomId } from "../random-id.ts";
+import { randomId } from "heddle/client";
 
 const KEY = "heddle-thread";
 

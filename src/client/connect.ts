@@ -4,6 +4,7 @@ import { FrontendTools } from "./frontend-tools.ts";
 import type { FrontendTool } from "./frontend-tools.ts";
 import { Http } from "./http.ts";
 import type { HttpOptions } from "./http.ts";
+import { randomId } from "./random-id.ts";
 import { Retry } from "./retry.ts";
 import type { RetryOptions } from "./retry.ts";
 import { SseTransport } from "./sse-transport.ts";
@@ -90,7 +91,7 @@ const HOLDER_KEY = "heddle-holder";
  * while that one is open, finds none.
  */
 function tabHolder(): string {
-  const fresh = crypto.randomUUID();
+  const fresh = randomId();
   try {
     const holder = sessionStorage.getItem(HOLDER_KEY) ?? fresh;
     sessionStorage.removeItem(HOLDER_KEY);

@@ -4,6 +4,7 @@ export type { AgentInfo, ConnectOptions, HeddleClient } from "./connect.ts";
 export type { ConnectionState } from "./follower.ts";
 export type { FrontendTool, PendingToolCall } from "./frontend-tools.ts";
 export type { Token } from "./http.ts";
+export { randomId } from "./random-id.ts";
 export type { LogOptions, LoggedEvent } from "./read-log.ts";
 export { resumableFetch } from "./resumable-fetch.ts";
 export type { ResumableFetchOptions, RunFetch } from "./resumable-fetch.ts";

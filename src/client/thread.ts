@@ -14,6 +14,7 @@ import type { Http } from "./http.ts";
 import { Notifier } from "./notifier.ts";
 import { readLog } from "./read-log.ts";
 import type { LogOptions, LoggedEvent } from "./read-log.ts";
+import { randomId } from "./random-id.ts";
 import { Replica } from "./replica.ts";
 import type { Retry } from "./retry.ts";
 import { FollowedRun } from "./run.ts";
@@ -282,7 +283,7 @@ export class Thread {
   }
 
   #start(agent: string, asked: NewInput, options: RunOptions, leavesBranch: boolean): Run {
-    const { runId = crypto.randomUUID(), parent, onBusy } = options;
+    const { runId = randomId(), parent, onBusy } = options;
     this.#agent = agent;
     const place = parent ?? (this.#isPinned && !leavesBranch ? this.tip : undefined);
     const input = this.#input(runId, asked);
@@ -352,7 +353,7 @@ export class Thread {
   }
 }
 
-const userMessage = (content: string): UserMessage => ({ id: crypto.randomUUID(), role: "user", content });
+const userMessage = (content: string): UserMessage => ({ id: randomId(), role: "user", content });
 
 const resultMessage = ({ toolCallId, content, error }: ToolResult): ToolMessage => ({
   id: `result-${toolCallId}`,

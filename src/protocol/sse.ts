@@ -68,7 +68,7 @@ function isPlainDelta(event: Event): event is DeltaEvent {
 }
 
 /** Writes one event as a frame, with its cursor where there is one. */
-export const encodeSse: (event: Event, id?: string) => string = createSseEncoder();
+export const encodeSse: (event: Event, id?: string) => string = /* @__PURE__ */ createSseEncoder();
 
 /** Writes events as the bytes of their frames, in one piece. */
 export function encodeSseBytes(events: Iterable<Event>): Uint8Array {
@@ -83,7 +83,8 @@ export const encodeSseCursor = (id: string): string => `id: ${cursor(id)}\n\n`;
 /** Writes a comment, which readers ignore: a heartbeat. */
 export const encodeSseComment = (text = ""): string => `:${text.replaceAll(/[\r\n]/g, " ")}\n\n`;
 
-const utf8 = new TextEncoder();
+// Marked like `encodeSse`, so that bundlers leave both out where streams are only read.
+const utf8 = /* @__PURE__ */ new TextEncoder();
 
 function cursor(id: string): string {
   // oxlint-disable-next-line no-control-regex -- a NUL makes readers ignore the id

@@ -1,6 +1,6 @@
 /** Files that go with a message: read as they are, sent inside of it as parts. */
 import type { ContentPart } from "heddle/protocol";
-import { randomId } from "../../random-id.ts";
+import { randomId } from "heddle/client";
 import { formatBytes } from "../../ui/format.ts";
 
 /** Larger files are refused: a message and all that is in it is kept in the log for ever. */

@@ -6,7 +6,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { ChangeEvent, ClipboardEvent, DragEvent, FormEvent, KeyboardEvent, ReactElement, ReactNode } from "react";
 import { useThread } from "heddle/react";
-import { randomId } from "../../random-id.ts";
+import { randomId } from "heddle/client";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { contentOf } from "./attachments.ts";

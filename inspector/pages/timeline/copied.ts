@@ -6,7 +6,7 @@ import type { Event } from "heddle/protocol";
 import { createVerifyState, reduceAll, verify, verifyEnd } from "heddle/stream";
 import { bareEvent } from "../../log/thread-log.ts";
 import type { LogEntry } from "../../log/thread-log.ts";
-import { randomId } from "../../random-id.ts";
+import { randomId } from "heddle/client";
 
 /** What events are taken along as. */
 export const COPIES = {
