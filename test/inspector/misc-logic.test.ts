@@ -8,6 +8,7 @@ import { linePath, niceTop } from "../../inspector/pages/health/chart.ts";
 import { NO_HISTORY, remember } from "../../inspector/pages/health/status-history.ts";
 import { copyId, exportName, threadIn } from "../../inspector/pages/threads/export-file.ts";
 import { neighbourOf, targetOf } from "../../inspector/pages/threads/row-target.ts";
+import { RunFactsIndex } from "../../inspector/runs/run-facts.ts";
 import { codeWords } from "../../inspector/server/code-words.ts";
 import { ruleClause, ruleWords } from "../../inspector/server/rule-words.ts";
 import { formatClock, formatDuration, formatMoment, formatPreciseClock } from "../../inspector/ui/format.ts";
@@ -105,6 +106,22 @@ test("every rule and every code has words", () => {
   }
   for (const code of Object.keys(ERRORS)) expect([code, codeWords(code)]).toEqual([code, expect.any(String)]);
   expect([ruleWords("constructor"), codeWords("toString")]).toEqual([undefined, undefined]);
+});
+
+test("of runs that go on at the same time each has its own events, tools and notes", () => {
+  const events = [
+    ["a", { type: "RUN_STARTED", threadId: "t", runId: "a" }],
+    ["b", { type: "RUN_STARTED", threadId: "t", runId: "b" }],
+    ["a", { type: "TOOL_CALL_START", toolCallId: "c", toolCallName: "look" }],
+    ["b", { type: "META", metaType: "note", payload: {} }],
+    ["a", { type: "RUN_FINISHED", threadId: "t", runId: "a" }],
+  ] as const;
+  const index = new RunFactsIndex();
+  const entries = events.map(([runId, event], at) => ({ seq: at + 1, id: `${at}`, runId, event, atMs: undefined }));
+  index.take(entries, 3);
+  index.take(entries, entries.length);
+  expect(index.of("a")).toMatchObject({ events: 3, toolCalls: 1, notes: [] });
+  expect(index.of("b")).toMatchObject({ events: 2, toolCalls: 0, notes: [{ type: "note", seq: 4 }] });
 });
 
 describe("times are told, whatever they are", () => {
