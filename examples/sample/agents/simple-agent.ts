@@ -57,7 +57,7 @@ function answerTo(newest: string, earlier: readonly string[]): string {
   if (/\b(help|what can you do)\b/i.test(text)) return HELP;
   if (/\b(thanks|thank you)\b/i.test(text)) return "You are welcome.";
   if (text === "") return "You sent nothing that I can read. Say something?";
-  const heard = /[.!?…]$/.test(text) ? `“${text}”` : `“${text}.”`;
+  const heard = /[.!?…]$/.test(text) ? `“${text}”` : `“${text}”.`;
   return `I heard: ${heard} That is message ${earlier.length + 1} of our conversation, and I keep all of them in mind.`;
 }
 
