@@ -175,6 +175,19 @@ test("what comes new is followed; paused it waits, and after scrolling up it is 
   await third.filter({ hasText: "RUN_FINISHED" }).waitFor();
 });
 
+test("who opens something at the end stays with it while more comes", async () => {
+  await say("load", "opening", "r1", "go", { tokens: 60 });
+  const page = await visit(server.url, { at: "#/timeline/opening" });
+  await rows(page).filter({ hasText: "RUN_FINISHED" }).waitFor();
+  await rows(page).filter({ hasText: "60 parts" }).dblclick();
+  await page.getByRole("button", { name: "Newest", exact: true }).waitFor();
+  await say("load", "opening", "r2", "go", { tokens: 60 });
+  await page.getByRole("button", { name: /Newest \(\d+ new\)/ }).waitFor();
+  expect(await grid(page).evaluate((list) => list.scrollTop)).toBe(0);
+  await rows(page).filter({ hasText: "60 parts" }).first().dblclick();
+  await expect.poll(() => page.getByRole("button", { name: /Newest/ }).count()).toBe(0);
+});
+
 test.each(["light", "dark"] as const)("axe finds nothing on a desk and on a phone, %s", async (colorScheme) => {
   const page = await visit(server.url, { at: "#/timeline/talk?call=none", colorScheme });
   await page.getByText("What the link points to is not in this thread.").waitFor();
@@ -233,7 +246,7 @@ test("what retention dropped is said, and the rest is shown", async () => {
 });
 
 test("who ran it is filled in once the server says so", async () => {
-  const page = await visit(server.url);
+  const page = await visit(server.url, { at: "#/connect" });
   const answers = Promise.withResolvers<void>();
   let asked = 0;
   await page.route("**/threads/talk", async (route) => {
