@@ -37,6 +37,10 @@ beforeAll(async () => {
     ...steps.map((stepName): Event => ({ type: "STEP_STARTED", stepName })),
     ...steps.toReversed().map((stepName): Event => ({ type: "STEP_FINISHED", stepName })),
   ]);
+  await write("unnamed", [
+    { type: "STATE_SNAPSHOT", snapshot: { "": { " ": 1 }, other: 1 } },
+    { type: "STATE_DELTA", delta: [{ op: "replace", path: "// ", value: 2 }] },
+  ]);
   server = await serving({ agents: [], store });
 });
 afterAll(() => server.close());
@@ -85,6 +89,15 @@ test("a patch of thousands of places is told in part, alone and compared", async
   await state.getByRole("button", { name: "4,000 more" }).waitFor();
   await page.goto(`${server.url}/#/timeline/many?event=3`);
   await page.getByText("4,900 more: see below").waitFor();
+});
+
+test("members without a name, or with one that cannot be seen, are told as JSON writes them", async () => {
+  const page = await visit(server.url, { at: "#/travel/unnamed?at=3" });
+  const state = page.getByRole("region", { name: "State as a tree" });
+  await expect.poll(() => state.innerText()).toMatch(/^\{\s*"": \{\s*" ": 2\s*other: 1$/);
+  await page.goto(`${server.url}/#/travel/unnamed?at=3&from=2`);
+  await state.getByRole("button", { name: '"" 1 changed' }).waitFor();
+  await expect.poll(() => state.innerText()).toMatch(/" ":/);
 });
 
 test("of a message with hundreds of calls the newest are shown, and the others on demand", async () => {
