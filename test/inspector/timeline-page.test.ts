@@ -239,10 +239,29 @@ test("what retention dropped is said, and the rest is shown", async () => {
   await expect.poll(() => store.unsettled()).toEqual([]);
   await store.trim(Date.now() + 1);
   const page = await visit(trimmed.url, { at: "#/timeline/kept", mayComplain: /410/ });
-  await page.getByRole("heading", { name: "Nothing has happened here yet" }).waitFor();
+  await page.getByRole("heading", { name: "What happened here was dropped by retention" }).waitFor();
+  const travel = await visit(trimmed.url, { at: "#/travel/kept", mayComplain: /410/ });
+  await travel.getByRole("heading", { name: "What happened here was dropped by retention" }).waitFor();
+  const first = (await client.thread("kept").details()).head;
   await client.thread("kept").run("tools", "2 + 2").finished;
   await rows(page).filter({ hasText: "RUN_FINISHED" }).waitFor();
   await page.getByText(/^The first \d+ events of this conversation were dropped by retention/).waitFor();
+  await travel.getByText(/^The first \d+ events of this conversation were dropped by retention/).waitFor();
+  await travel.getByText("RUN_FINISHED", { exact: true }).waitFor();
+  await travel.goto(`${trimmed.url}/#/travel/kept?head=${first}`);
+  await travel.getByRole("link", { name: "See what was said" }).click();
+  await travel.getByRole("region", { name: "The run" }).getByText("1 + 1", { exact: true }).waitFor();
+});
+
+test("a conversation that is archived, and so in no list, has its name and how it stands", async () => {
+  await say("load", "aside", "r1", "go", { tokens: 3 });
+  const client = connect(server.url);
+  onTestFinished(() => client.close());
+  await client.threads.rename("aside", "Put away");
+  await client.threads.archive("aside");
+  const page = await visit(server.url, { at: "#/timeline/aside" });
+  await page.getByRole("heading", { name: "Put away" }).waitFor();
+  await page.locator(".page-title").getByText("Finished").waitFor();
 });
 
 test("who ran it is filled in once the server says so", async () => {

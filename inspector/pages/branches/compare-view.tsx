@@ -141,9 +141,7 @@ function Both({
       ) : (
         <details className="branches-common">
           <summary>{common}</summary>
-          <InPart rows={shared.messages}>
-            {(message) => <MessageRow change={{ kind: "same", message }} />}
-          </InPart>
+          <InPart rows={shared.messages}>{(message) => <MessageRow change={{ kind: "same", message }} />}</InPart>
         </details>
       )}
       <section aria-label="Messages of both branches">
