@@ -147,3 +147,13 @@ test("the key that copies does nothing where there is nothing, now or later", as
   await page.getByRole("treegrid", { name: "Events" }).waitFor();
   expect(await page.getByRole("dialog").count()).toBe(0);
 });
+
+test("why a branch cannot start is said in the dialog that asked for it, with what was written", async () => {
+  const page = await visit(server.url, { at: "#/branches/beyond", mayComplain: /404/ });
+  await page.getByRole("button", { name: "Fork", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Fork from here" });
+  await dialog.getByLabel("Message").fill("For nobody");
+  await dialog.getByRole("button", { name: "Start the branch" }).click();
+  await expect.poll(() => dialog.getByRole("alert").textContent()).toMatch(/agent/);
+  expect(await dialog.getByLabel("Message").inputValue()).toBe("For nobody");
+});
