@@ -94,11 +94,12 @@ test("of branches of hundreds of messages the first are drawn, and more on deman
   expect(await page.getByText("first 200", { exact: true }).count()).toBe(0);
 });
 
-test("a run that waits for an answer is not forked", async () => {
+test("a run that waits for an answer is neither forked nor answered again", async () => {
   const page = await visit(server.url, { at: `#/branches/cake?run=${made.asks}` });
   const fork = page.getByRole("button", { name: "Fork", exact: true });
   await page.getByRole("heading", { name: "Delete /tmp/old.txt" }).waitFor();
   expect(await fork.isDisabled()).toBe(true);
+  expect(await page.getByRole("button", { name: "Answer again" }).isDisabled()).toBe(true);
   expect(await fork.getAttribute("title")).toMatch(/^The run waits for an answer/);
   await page.goto(`${server.url}/#/travel/cake?head=${made.asks}`);
   await expect.poll(() => page.getByRole("button", { name: "Fork from here" }).isDisabled()).toBe(true);

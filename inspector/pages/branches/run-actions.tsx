@@ -34,10 +34,8 @@ export function RunActions({
   const [open, setOpen] = useState<"fork" | "note">();
   const { isBusy, attempt } = useAttempt(onChanged);
   const isHere = useIsHere();
-  const isOver = run.status !== "running" && run.status !== "queued";
   const isHead = run.runId === details.head;
-  const why = !mayWrite ? READ_ONLY : isOver ? undefined : "The run has not ended yet.";
-  const noFork = mayWrite ? whyNoFork(run) : READ_ONLY;
+  const why = mayWrite ? whyNoFork(run) : READ_ONLY;
   const close = (): void => setOpen(undefined);
   // The head may move meanwhile: what is written about this run stays with it.
   const ask = (what: "fork" | "note"): void => {
@@ -62,7 +60,7 @@ export function RunActions({
       >
         {isHead ? "Is current" : "Make current"}
       </Button>
-      <Button small icon="branches" disabled={noFork !== undefined} title={noFork} onClick={() => ask("fork")}>
+      <Button small icon="branches" disabled={why !== undefined} title={why} onClick={() => ask("fork")}>
         Fork
       </Button>
       <Button
