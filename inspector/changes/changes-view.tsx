@@ -1,7 +1,7 @@
 /** What is different between two values, as a tree: old and new beside each other, and what is the same folded away. */
 import { useMemo, useState } from "react";
 import type { ReactElement } from "react";
-import { formatCount } from "../ui/format.ts";
+import { formatCount, formatKey } from "../ui/format.ts";
 import { JsonView } from "../ui/json-view.tsx";
 import { changesBetween, countChanges } from "./json-changes.ts";
 import type { Change } from "./json-changes.ts";
@@ -30,16 +30,17 @@ export function ChangesView({
   if (count === 0) return <p className="changes-none">{nothing}</p>;
   return (
     <div className="changes-view" role="group" aria-label={`${count} ${count === 1 ? "difference" : "differences"}`}>
-      <Place change={change} />
+      <Place change={change} isRoot />
     </div>
   );
 }
 
-function Place({ change }: { readonly change: Change }): ReactElement {
-  const name = change.key === "" ? "" : `${change.key}: `;
+/** The values themselves have no name; what is in them may have an empty one. */
+function Place({ change, isRoot = false }: { readonly change: Change; readonly isRoot?: boolean }): ReactElement {
+  const name = isRoot ? "" : `${formatKey(change.key)}: `;
   switch (change.kind) {
     case "inside":
-      return <Inside change={change} />;
+      return <Inside change={change} isRoot={isRoot} />;
     case "replaced":
       return <Replaced name={name} before={change.before} after={change.after} />;
     case "same":
@@ -116,7 +117,13 @@ function Value({ value }: { readonly value: unknown }): ReactElement {
   return <code>{JSON.stringify(value) ?? "nothing"}</code>;
 }
 
-function Inside({ change }: { readonly change: Change & { readonly kind: "inside" } }): ReactElement {
+function Inside({
+  change,
+  isRoot,
+}: {
+  readonly change: Change & { readonly kind: "inside" };
+  readonly isRoot: boolean;
+}): ReactElement {
   const [isOpen, setOpen] = useState(true);
   const [showsSame, setShowsSame] = useState(false);
   const [limit, setLimit] = useState(MAX_PLACES);
@@ -124,14 +131,14 @@ function Inside({ change }: { readonly change: Change & { readonly kind: "inside
   const shown = showsSame ? change.children : change.children.filter(({ kind }) => kind !== "same");
   return (
     <div className="changes-inside">
-      {change.key !== "" && (
+      {!isRoot && (
         <button type="button" className="changes-toggle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          <span className="changes-key">{change.key}</span>
+          <span className="changes-key">{formatKey(change.key)}</span>
           <span className="changes-count">{countChanges(change)} changed</span>
         </button>
       )}
       {isOpen && (
-        <div className={change.key === "" ? undefined : "changes-children"}>
+        <div className={isRoot ? undefined : "changes-children"}>
           {shown.slice(0, limit).map((child) => (
             <Place key={`${child.kind} ${child.key}`} change={child} />
           ))}

@@ -154,6 +154,8 @@ export class ThreadLog {
       await nextTask();
       since = performance.now();
     }
+    // What has events and gives none has lost them all.
+    if (this.#entries.length === 0 && this.#newest !== undefined) this.#dropped = seqOf(this.#newest);
   }
 
   #take(id: string, event: Event): void {
@@ -221,6 +223,12 @@ export class ThreadLog {
     else requestAnimationFrame(tell);
   }
 }
+
+/** What is said where retention left nothing to look at. */
+export const NOTHING_LEFT = {
+  title: "What happened here was dropped by retention",
+  text: "What was said is still there. What happens from now on is shown here as it comes.",
+} as const;
 
 /** What is missing at the beginning of a log, for whoever looks at it. */
 export const droppedWords = ({ dropped }: Pick<LogView, "dropped">): string =>

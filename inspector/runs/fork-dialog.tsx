@@ -36,11 +36,13 @@ export function ForkDialog({
   const [agent, setAgent] = useState(run.agent);
   const [text, setText] = useState("");
   const [isStarting, setStarting] = useState(false);
+  const [problem, setProblem] = useState<string>();
   const isHere = useIsHere();
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (text.trim() === "" || isStarting) return;
     setStarting(true);
+    setProblem(undefined);
     try {
       const started = client.thread(threadId).fork(agent, run.runId, text.trim());
       await begun(started);
@@ -48,7 +50,9 @@ export function ForkDialog({
       if (isHere()) onStarted(started.runId);
       else say("The new branch runs.");
     } catch (error) {
-      sayFailure(error);
+      // What is said outside of a dialog is neither in the light nor read out while it is open.
+      if (isHere()) setProblem(error instanceof Error ? error.message : String(error));
+      else sayFailure(error);
       setStarting(false);
     }
   };
@@ -76,6 +80,11 @@ export function ForkDialog({
             <option key={name}>{name}</option>
           ))}
         </select>
+        {problem !== undefined && (
+          <p className="fork-problem" role="alert">
+            {problem}
+          </p>
+        )}
         <div className="fork-actions">
           <Button onClick={onClose}>{isStarting ? "Close" : "Cancel"}</Button>
           <Button type="submit" kind="primary" icon="branches" disabled={text.trim() === "" || isStarting}>

@@ -5,6 +5,9 @@ const COUNT = new Intl.NumberFormat("en");
 /** A count with separators: 12,345. */
 export const formatCount = (count: number): string => COUNT.format(count);
 
+/** The name of a member; one that could not be seen as JSON writes it. */
+export const formatKey = (key: string): string => (key.trim() === "" ? JSON.stringify(key) : key);
+
 /** A size: 1.4 MB. */
 export function formatBytes(bytes: number): string {
   const units = ["B", "kB", "MB", "GB", "TB"];

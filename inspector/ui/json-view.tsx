@@ -4,6 +4,7 @@
  */
 import { useState } from "react";
 import type { ReactElement } from "react";
+import { formatKey } from "./format.ts";
 import "./json-view.css";
 
 const MAX_ITEMS = 100;
@@ -25,7 +26,7 @@ interface NodeProps {
 }
 
 function Node({ name, value, openTo }: NodeProps): ReactElement {
-  const key = name === undefined ? null : <span className="json-key">{name}: </span>;
+  const key = name === undefined ? null : <span className="json-key">{formatKey(name)}: </span>;
   if (typeof value !== "object" || value === null) {
     return (
       <div className="json-row">
@@ -83,7 +84,7 @@ function Branch({
 const summaryOf = (value: object, count: number): string =>
   Array.isArray(value)
     ? `${count} ${count === 1 ? "item" : "items"}`
-    : Object.keys(value).slice(0, 3).join(", ") + (count > 3 ? ", …" : "");
+    : Object.keys(value).slice(0, 3).map(formatKey).join(", ") + (count > 3 ? ", …" : "");
 
 function Leaf({ value }: { readonly value: unknown }): ReactElement {
   const [isWhole, setWhole] = useState(false);

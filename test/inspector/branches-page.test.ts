@@ -66,6 +66,45 @@ test("two branches stand side by side, in the address", async () => {
   await page.getByRole("tree", { name: "Runs" }).waitFor();
 });
 
+test("of branches of hundreds of messages the first are drawn, and more on demand", async () => {
+  const client = connect(server.url);
+  onTestFinished(() => client.close());
+  const thread = client.thread("wide");
+  const say = async (name: string): Promise<string> => {
+    const messages = Array.from({ length: 450 }, (_, place) => ({
+      id: `${name}-${place}`,
+      role: "user" as const,
+      content: `${name} ${place}`,
+    }));
+    const run = thread.run("chat", { messages });
+    await run.finished;
+    return run.runId;
+  };
+  const [first, second] = [await say("first"), await say("second")];
+  const page = await visit(server.url, { at: `#/branches/wide?a=${first}&b=${second}` });
+  const messages = page.getByLabel("Messages of both branches");
+  await messages.getByText("second 199", { exact: true }).waitFor();
+  expect(await messages.getByText("second 200", { exact: true }).count()).toBe(0);
+  await messages.getByRole("button", { name: /^Show 200 more of 25\d$/ }).click();
+  await messages.getByText("second 399", { exact: true }).waitFor();
+  await messages.getByRole("button", { name: /^Show (5\d) more of \1$/ }).click();
+  await messages.getByText("second 449", { exact: true }).waitFor();
+  await page.getByText(/^1 run in common/).click();
+  await page.getByText("first 199", { exact: true }).waitFor();
+  expect(await page.getByText("first 200", { exact: true }).count()).toBe(0);
+});
+
+test("a run that waits for an answer is neither forked nor answered again", async () => {
+  const page = await visit(server.url, { at: `#/branches/cake?run=${made.asks}` });
+  const fork = page.getByRole("button", { name: "Fork", exact: true });
+  await page.getByRole("heading", { name: "Delete /tmp/old.txt" }).waitFor();
+  expect(await fork.isDisabled()).toBe(true);
+  expect(await page.getByRole("button", { name: "Answer again" }).isDisabled()).toBe(true);
+  expect(await fork.getAttribute("title")).toMatch(/^The run waits for an answer/);
+  await page.goto(`${server.url}/#/travel/cake?head=${made.asks}`);
+  await expect.poll(() => page.getByRole("button", { name: "Fork from here" }).isDisabled()).toBe(true);
+});
+
 test("a run is forked, answered again, noted, and made the current one; the graph follows", async () => {
   const page = await visit(server.url, { at: `#/branches/cake?run=${made.rest}` });
   const tree = page.getByRole("tree", { name: "Runs" });

@@ -37,6 +37,10 @@ beforeAll(async () => {
     ...steps.map((stepName): Event => ({ type: "STEP_STARTED", stepName })),
     ...steps.toReversed().map((stepName): Event => ({ type: "STEP_FINISHED", stepName })),
   ]);
+  await write("unnamed", [
+    { type: "STATE_SNAPSHOT", snapshot: { "": { " ": 1 }, other: 1 } },
+    { type: "STATE_DELTA", delta: [{ op: "replace", path: "// ", value: 2 }] },
+  ]);
   server = await serving({ agents: [], store });
 });
 afterAll(() => server.close());
@@ -87,6 +91,15 @@ test("a patch of thousands of places is told in part, alone and compared", async
   await page.getByText("4,900 more: see below").waitFor();
 });
 
+test("members without a name, or with one that cannot be seen, are told as JSON writes them", async () => {
+  const page = await visit(server.url, { at: "#/travel/unnamed?at=3" });
+  const state = page.getByRole("region", { name: "State as a tree" });
+  await expect.poll(() => state.innerText()).toMatch(/^\{\s*"": \{\s*" ": 2\s*other: 1$/);
+  await page.goto(`${server.url}/#/travel/unnamed?at=3&from=2`);
+  await state.getByRole("button", { name: '"" 1 changed' }).waitFor();
+  await expect.poll(() => state.innerText()).toMatch(/" ":/);
+});
+
 test("of a message with hundreds of calls the newest are shown, and the others on demand", async () => {
   const page = await visit(server.url, { at: "#/travel/many" });
   const messages = page.getByRole("log", { name: "Messages" });
@@ -133,4 +146,14 @@ test("the key that copies does nothing where there is nothing, now or later", as
   await write("later", SAID);
   await page.getByRole("treegrid", { name: "Events" }).waitFor();
   expect(await page.getByRole("dialog").count()).toBe(0);
+});
+
+test("why a branch cannot start is said in the dialog that asked for it, with what was written", async () => {
+  const page = await visit(server.url, { at: "#/branches/beyond", mayComplain: /404/ });
+  await page.getByRole("button", { name: "Fork", exact: true }).click();
+  const dialog = page.getByRole("dialog", { name: "Fork from here" });
+  await dialog.getByLabel("Message").fill("For nobody");
+  await dialog.getByRole("button", { name: "Start the branch" }).click();
+  await expect.poll(() => dialog.getByRole("alert").textContent()).toMatch(/agent/);
+  expect(await dialog.getByLabel("Message").inputValue()).toBe("For nobody");
 });

@@ -41,3 +41,17 @@ test("are loaded with progress, scrolled from end to end, and searched", async (
   await page.getByLabel("Search events").press("Enter");
   await page.getByText(/^1 of 1\d matches$/).waitFor();
 });
+
+test("what a search finds later keeps the newest in sight, and what a link leads to where there is one", async () => {
+  const page = await visit(server.url, { at: `#/timeline/${LARGE_THREAD}?group=flat` });
+  const grid = page.getByRole("treegrid", { name: "Events" });
+  await grid.waitFor({ timeout: 60_000 });
+  await page.getByLabel("Search events").fill("shuttle");
+  await page.getByText(/^[\d,]+ matches$/).waitFor();
+  const rows = (await grid.getAttribute("aria-rowcount")) ?? "none";
+  await page.locator(`[aria-rowindex="${rows}"]`).waitFor();
+  await expect.poll(() => page.getByRole("button", { name: /Newest/ }).count()).toBe(0);
+  await page.goto(`${server.url}/#/timeline/${LARGE_THREAD}?group=flat&q=run_started&event=1`);
+  await page.getByText(/^1 of [\d,]+ matches$/).waitFor();
+  await page.locator('[aria-rowindex="2"][aria-selected=true]').waitFor();
+});

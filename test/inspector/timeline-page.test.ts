@@ -175,6 +175,19 @@ test("what comes new is followed; paused it waits, and after scrolling up it is 
   await third.filter({ hasText: "RUN_FINISHED" }).waitFor();
 });
 
+test("who opens something at the end stays with it while more comes", async () => {
+  await say("load", "opening", "r1", "go", { tokens: 60 });
+  const page = await visit(server.url, { at: "#/timeline/opening" });
+  await rows(page).filter({ hasText: "RUN_FINISHED" }).waitFor();
+  await rows(page).filter({ hasText: "60 parts" }).dblclick();
+  await page.getByRole("button", { name: "Newest", exact: true }).waitFor();
+  await say("load", "opening", "r2", "go", { tokens: 60 });
+  await page.getByRole("button", { name: /Newest \(\d+ new\)/ }).waitFor();
+  expect(await grid(page).evaluate((list) => list.scrollTop)).toBe(0);
+  await rows(page).filter({ hasText: "60 parts" }).first().dblclick();
+  await expect.poll(() => page.getByRole("button", { name: /Newest/ }).count()).toBe(0);
+});
+
 test.each(["light", "dark"] as const)("axe finds nothing on a desk and on a phone, %s", async (colorScheme) => {
   const page = await visit(server.url, { at: "#/timeline/talk?call=none", colorScheme });
   await page.getByText("What the link points to is not in this thread.").waitFor();
@@ -191,8 +204,13 @@ test.each(["light", "dark"] as const)("axe finds nothing on a desk and on a phon
   expect(await overflows(phone)).toBe(false);
   expect(await findings(phone)).toEqual([]);
   await details(phone).getByRole("button", { name: "Close the details" }).click();
-  await rows(phone).nth(2).click();
-  await details(phone).waitFor();
+  await grid(phone).press("End");
+  await rows(phone).last().click();
+  const pane = await details(phone).boundingBox();
+  const low = rows(phone).and(phone.locator("[aria-selected=true]"));
+  await expect
+    .poll(async () => ((await low.boundingBox())?.y ?? Infinity) + 40)
+    .toBeLessThanOrEqual((pane?.y ?? 0) + 1);
 });
 
 test("a thread that nothing was said in is empty until something is", async () => {
@@ -226,14 +244,33 @@ test("what retention dropped is said, and the rest is shown", async () => {
   await expect.poll(() => store.unsettled()).toEqual([]);
   await store.trim(Date.now() + 1);
   const page = await visit(trimmed.url, { at: "#/timeline/kept", mayComplain: /410/ });
-  await page.getByRole("heading", { name: "Nothing has happened here yet" }).waitFor();
+  await page.getByRole("heading", { name: "What happened here was dropped by retention" }).waitFor();
+  const travel = await visit(trimmed.url, { at: "#/travel/kept", mayComplain: /410/ });
+  await travel.getByRole("heading", { name: "What happened here was dropped by retention" }).waitFor();
+  const first = (await client.thread("kept").details()).head;
   await client.thread("kept").run("tools", "2 + 2").finished;
   await rows(page).filter({ hasText: "RUN_FINISHED" }).waitFor();
   await page.getByText(/^The first \d+ events of this conversation were dropped by retention/).waitFor();
+  await travel.getByText(/^The first \d+ events of this conversation were dropped by retention/).waitFor();
+  await travel.getByText("RUN_FINISHED", { exact: true }).waitFor();
+  await travel.goto(`${trimmed.url}/#/travel/kept?head=${first}`);
+  await travel.getByRole("link", { name: "See what was said" }).click();
+  await travel.getByRole("region", { name: "The run" }).getByText("1 + 1", { exact: true }).waitFor();
+});
+
+test("a conversation that is archived, and so in no list, has its name and how it stands", async () => {
+  await say("load", "aside", "r1", "go", { tokens: 3 });
+  const client = connect(server.url);
+  onTestFinished(() => client.close());
+  await client.threads.rename("aside", "Put away");
+  await client.threads.archive("aside");
+  const page = await visit(server.url, { at: "#/timeline/aside" });
+  await page.getByRole("heading", { name: "Put away" }).waitFor();
+  await expect.poll(() => page.locator(".page-title").textContent()).toContain("Finished");
 });
 
 test("who ran it is filled in once the server says so", async () => {
-  const page = await visit(server.url);
+  const page = await visit(server.url, { at: "#/connect" });
   const answers = Promise.withResolvers<void>();
   let asked = 0;
   await page.route("**/threads/talk", async (route) => {

@@ -13,6 +13,7 @@ import { ErrorState } from "../../ui/error-state.tsx";
 import { formatCount, formatDuration } from "../../ui/format.ts";
 import { Loading } from "../../ui/loading.tsx";
 import { numbersOf } from "./branch-numbers.ts";
+import { InPart } from "./in-part.tsx";
 import { beyond, pairMessages } from "./paired-messages.ts";
 import { counted } from "./run-words.ts";
 import { useSnapshot } from "./use-snapshot.ts";
@@ -140,9 +141,7 @@ function Both({
       ) : (
         <details className="branches-common">
           <summary>{common}</summary>
-          {shared.messages.map((message) => (
-            <MessageRow key={message.id} change={{ kind: "same", message }} />
-          ))}
+          <InPart rows={shared.messages}>{(message) => <MessageRow change={{ kind: "same", message }} />}</InPart>
         </details>
       )}
       <section aria-label="Messages of both branches">
@@ -151,15 +150,17 @@ function Both({
           <h3>Branch B</h3>
         </div>
         {pairs.length === 0 && <p className="branches-nothing">Neither says anything beyond that.</p>}
-        {pairs.map((pair) => (
-          <div key={pair.a?.message.id ?? pair.b?.message.id} className="branches-columns">
-            {(["a", "b"] as const).map((side) => (
-              <div key={side} data-side={side.toUpperCase()} data-empty={pair[side] === undefined}>
-                {pair[side] !== undefined && <MessageRow change={pair[side]} words={COMPARED} />}
-              </div>
-            ))}
-          </div>
-        ))}
+        <InPart rows={pairs}>
+          {(pair) => (
+            <div className="branches-columns">
+              {(["a", "b"] as const).map((side) => (
+                <div key={side} data-side={side.toUpperCase()} data-empty={pair[side] === undefined}>
+                  {pair[side] !== undefined && <MessageRow change={pair[side]} words={COMPARED} />}
+                </div>
+              ))}
+            </div>
+          )}
+        </InPart>
       </section>
       <section className="branches-state" aria-label="State of both branches">
         <h3>State, from A to B</h3>

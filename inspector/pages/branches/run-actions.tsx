@@ -7,6 +7,7 @@ import { linkTo } from "../../route.ts";
 import { begun } from "../../runs/begun.ts";
 import { ForkDialog } from "../../runs/fork-dialog.tsx";
 import { READ_ONLY, useMayWrite } from "../../runs/use-may-write.ts";
+import { whyNoFork } from "../../runs/why-no-fork.ts";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { say, sayFailure } from "../../ui/toast.tsx";
 import { useIsHere } from "../../ui/use-is-here.ts";
@@ -33,9 +34,8 @@ export function RunActions({
   const [open, setOpen] = useState<"fork" | "note">();
   const { isBusy, attempt } = useAttempt(onChanged);
   const isHere = useIsHere();
-  const isOver = run.status !== "running" && run.status !== "queued";
   const isHead = run.runId === details.head;
-  const why = !mayWrite ? READ_ONLY : isOver ? undefined : "The run has not ended yet.";
+  const why = mayWrite ? whyNoFork(run) : READ_ONLY;
   const close = (): void => setOpen(undefined);
   // The head may move meanwhile: what is written about this run stays with it.
   const ask = (what: "fork" | "note"): void => {

@@ -138,20 +138,24 @@ function axisOfRun({ index }: Timeline, row: Row | undefined): Axis {
 type Scroller = React.RefObject<HTMLDivElement | null>;
 
 /** Stays at the newest row, until the reader scrolls away. */
-function useTail({ count, rows, reveal }: Timeline, scroller: Scroller) {
+function useTail({ count, rows, chosen, reveal }: Timeline, scroller: Scroller) {
   const [isFollowing, setFollowing] = useState(reveal.times === 0);
   const seen = useRef(isFollowing ? 0 : count);
+  const chosenBefore = useRef(chosen);
   const toEnd = useCallback(() => scroller.current?.scrollTo({ top: scroller.current.scrollHeight }), [scroller]);
-  useLayoutEffect(() => {
-    // What was opened or closed by the reader is no reason to leave the place.
-    if (isFollowing && count !== seen.current) toEnd();
-    if (isFollowing) seen.current = count;
-  }, [isFollowing, count, rows.length, toEnd]);
   const onScroll = useCallback(() => {
     const list = scroller.current;
     if (list === null) return;
     setFollowing(list.scrollHeight - list.clientHeight - list.scrollTop <= NEAR_PX);
   }, [scroller]);
+  useLayoutEffect(() => {
+    const isReaders = chosen !== chosenBefore.current;
+    chosenBefore.current = chosen;
+    // What was opened or closed by the reader is no reason to leave the place; what a filter found later is like what came.
+    if (isReaders) onScroll();
+    else if (isFollowing) toEnd();
+    if (isFollowing) seen.current = count;
+  }, [isFollowing, count, rows, chosen, toEnd, onScroll]);
   const follow = useCallback(() => {
     setFollowing(true);
     toEnd();
@@ -161,7 +165,7 @@ function useTail({ count, rows, reveal }: Timeline, scroller: Scroller) {
 
 /** Brings the selection into view whenever it was set: to the middle after a jump, else as little as is needed. */
 function useReveal(
-  { reveal, rows, selected }: Timeline,
+  { reveal, rows, selected, filter, count }: Timeline,
   scroller: Scroller,
   rowPx: number,
   onScrolled: () => void,
@@ -173,10 +177,12 @@ function useReveal(
     const position = rows.indexOf(selected);
     // What it is in may still be about to open.
     if (position < 0) return;
-    done.current = reveal.times;
     const top = position * rowPx;
     const sight = list.clientHeight - HEAD_PX;
     const isInView = top >= list.scrollTop && top + rowPx <= list.scrollTop + sight;
+    // What a filter has yet to find may push it out again.
+    const isLooking = reveal.isJump && filter !== undefined && filter.read < count;
+    if (!isInView || !isLooking) done.current = reveal.times;
     if (isInView) return;
     if (reveal.isJump) list.scrollTop = top - sight / 2;
     else list.scrollTop = top < list.scrollTop ? top : top + rowPx - sight;

@@ -3,8 +3,7 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import type { ReactElement } from "react";
 import type { RunSummary } from "heddle/client";
 import type { ThreadPageProps } from "../../app.tsx";
-import { droppedWords } from "../../log/thread-log.ts";
-import type { LogView } from "../../log/thread-log.ts";
+import { NOTHING_LEFT, droppedWords } from "../../log/thread-log.ts";
 import { linkTo, useQueryValue } from "../../route.ts";
 import { useConnection } from "../../server/connection.tsx";
 import { ThreadHeader } from "../../shell/thread-header.tsx";
@@ -29,14 +28,21 @@ export function TimelinePage({ threadId }: ThreadPageProps): ReactElement {
   const openPane = useCallback(() => setPaneOpen(true), []);
   const timeline = useTimeline(threadId, openPane);
   const { log, isPaused, pause, count } = timeline;
-  const runs = useRuns(threadId, log);
+  const { details } = useDetails(threadId, log);
+  const runs = useMemo(() => new Map((details?.runs ?? []).map((run) => [run.runId, run])), [details]);
   const waiting = log.count - count;
   // What is copied of a log that is still read would be a part of what it says it is.
   const mayCopy = count > 0 && log.status !== "loading";
   useCopyKey(useCallback(() => mayCopy && setCopying(true), [mayCopy]));
   return (
     <>
-      <ThreadHeader threadId={threadId} page="Timeline" isNew={log.status === "missing"}>
+      <ThreadHeader
+        threadId={threadId}
+        page="Timeline"
+        title={details?.title}
+        isNew={log.status === "missing"}
+        status={details?.status}
+      >
         {log.status === "reconnecting" && (
           <span className="timeline-reconnecting" role="status">
             Reconnecting…
@@ -73,11 +79,6 @@ function useCopyKey(onCopy: () => void): void {
 }
 
 type Runs = ReadonlyMap<string, RunSummary>;
-
-const useRuns = (threadId: string, log: LogView): Runs => {
-  const { details } = useDetails(threadId, log);
-  return useMemo(() => new Map((details?.runs ?? []).map((run) => [run.runId, run])), [details]);
-};
 
 function Copying({
   threadId,
@@ -126,14 +127,14 @@ function Body({
   if (log.status === "failed") {
     return <ErrorState title="The events cannot be read" error={log.error} onRetry={log.retry} />;
   }
-  if (log.status === "missing") return <Nothing threadId={threadId} />;
+  if (log.status === "missing") return <Nothing threadId={threadId} words={NOTHING_YET} />;
   if (log.status === "loading") {
     const { total } = log;
     const label = total === 0 ? "Reading events" : `Reading events: ${formatCount(log.count)} of ${formatCount(total)}`;
     return <Loading label={label} {...(total > 0 && { done: log.count / total })} />;
   }
   if (count === 0 && log.status === "reconnecting") return <Loading label="Waiting for the server to answer" />;
-  if (count === 0) return <Nothing threadId={threadId} />;
+  if (count === 0) return <Nothing threadId={threadId} words={log.dropped > 0 ? NOTHING_LEFT : NOTHING_YET} />;
   return (
     <>
       {log.dropped > 0 && <p className="timeline-dropped">{droppedWords(log)}</p>}
@@ -165,13 +166,20 @@ function Body({
   );
 }
 
-function Nothing({ threadId }: { readonly threadId: string }): ReactElement {
+const NOTHING_YET = {
+  title: "Nothing has happened here yet",
+  text: "As soon as something is said in this conversation, its events are shown here as they come.",
+} as const;
+
+function Nothing({
+  threadId,
+  words,
+}: {
+  readonly threadId: string;
+  readonly words: { readonly title: string; readonly text: string };
+}): ReactElement {
   return (
-    <EmptyState
-      icon="timeline"
-      title="Nothing has happened here yet"
-      text="As soon as something is said in this conversation, its events are shown here as they come."
-    >
+    <EmptyState icon="timeline" {...words}>
       <LinkButton kind="primary" href={linkTo("talk", threadId)}>
         Say something
       </LinkButton>

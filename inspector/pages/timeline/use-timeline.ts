@@ -92,6 +92,8 @@ export interface Timeline {
   readonly reveal: { readonly times: number; readonly isJump: boolean };
   /** Selects a row, and opens what it is in. */
   readonly select: (row: Row | undefined, options?: { readonly isJump?: boolean }) => void;
+  /** What the reader opened and closed: another one whenever that changes. */
+  readonly chosen: ReadonlyMap<Group, boolean>;
   /** Whether a group is open. */
   readonly isOpen: (group: Group) => boolean;
   /** Opens or closes a group. */
@@ -139,6 +141,7 @@ export function useTimeline(threadId: string, onJump: () => void): Timeline {
     filterRead: filter?.read ?? 0,
     ...selection,
     selected: standIn(selection.selected, grouping),
+    chosen,
     isOpen: useCallback((group) => isOpenIn(chosen, group), [chosen]),
     toggle,
     toggleAll: useCallback((isOpen) => setChosen(allOf(index, isOpen)), [index]),

@@ -5,6 +5,7 @@ import type { RunSummary, ThreadDetails } from "heddle/client";
 import { go, linkTo } from "../../route.ts";
 import { ForkDialog } from "../../runs/fork-dialog.tsx";
 import { useMayWrite } from "../../runs/use-may-write.ts";
+import { whyNoFork } from "../../runs/why-no-fork.ts";
 import { Button } from "../../ui/button.tsx";
 import { say } from "../../ui/toast.tsx";
 
@@ -24,7 +25,7 @@ export function ForkHere({
   const [forked, setForked] = useState<{ readonly run: RunSummary; readonly asked: string }>();
   const mayWrite = useMayWrite(details);
   if (!mayWrite) return null;
-  const isOver = run.status !== "running" && run.status !== "queued";
+  const why = whyNoFork(run);
   const started = (head: string): void => {
     setForked(undefined);
     say("The new branch runs.");
@@ -34,8 +35,8 @@ export function ForkHere({
     <>
       <Button
         icon="branches"
-        disabled={!isOver}
-        title={isOver ? "Go on from the end of this event's run with another message." : "The run has not ended yet."}
+        disabled={why !== undefined}
+        title={why ?? "Go on from the end of this event's run with another message."}
         onClick={() => setForked({ run, asked })}
       >
         Fork from here

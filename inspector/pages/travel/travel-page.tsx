@@ -7,7 +7,7 @@ import type { ReactElement } from "react";
 import type { RunSummary, ThreadDetails } from "heddle/client";
 import type { ThreadPageProps } from "../../app.tsx";
 import { useLog } from "../../log/use-log.ts";
-import { droppedWords } from "../../log/thread-log.ts";
+import { NOTHING_LEFT, droppedWords, seqOf } from "../../log/thread-log.ts";
 import type { LogEntry, LogView } from "../../log/thread-log.ts";
 import { go, linkTo, useQueryValue } from "../../route.ts";
 import { BranchSelect } from "../../runs/branch-select.tsx";
@@ -35,7 +35,7 @@ export function TravelPage({ threadId }: ThreadPageProps): ReactElement {
   const [head] = useQueryValue("head");
   const [at] = useQueryValue("at");
   const branch = details === undefined ? undefined : chosenBranch(details, log, head, seqIn(at));
-  if (branch !== undefined && details !== undefined && log.count > 0 && log.status !== "missing") {
+  if (branch !== undefined && details !== undefined && log.count + log.dropped > 0 && log.status !== "missing") {
     // A head that moves while one looks, or writes, takes nothing away: only who chooses another branch begins anew.
     return <Travel key={head} threadId={threadId} details={details} log={log} branch={branch} />;
   }
@@ -108,6 +108,8 @@ function Travel({
   const from = fromSeq === undefined ? undefined : fold.placeOf(fromSeq);
   const entry = fold.entries[playhead.place];
   const nameOf = (runId: string): string => facts(runId).asked ?? "…";
+  const last = line.at(-1);
+  const isGone = last !== undefined && seqOf(last.lastEventId) <= log.dropped;
   useKeys(playhead);
   const run = runs.find(({ runId }) => runId === entry?.runId);
   return (
@@ -126,26 +128,34 @@ function Travel({
           Reading the log: {formatCount(log.count)} of {formatCount(log.total)} events…
         </p>
       )}
-      {log.dropped > 0 && <p className="travel-loading">{droppedWords(log)}</p>}
+      {log.dropped > 0 && !isGone && <p className="travel-loading">{droppedWords(log)}</p>}
       {log.status === "reconnecting" && (
         <p className="travel-loading" role="status">
           The server does not answer. What is new comes when it is back.
         </p>
       )}
-      <TransportBar playhead={playhead} count={count} />
-      <Scrubber entries={fold.entries} count={count} playhead={playhead} from={from} nameOf={nameOf} />
-      {entry === undefined ? (
-        <Loading label="Reading the log" />
+      {isGone ? (
+        <EmptyState icon="travel" {...NOTHING_LEFT}>
+          <LinkButton href={linkTo("branches", threadId, { run: branch })}>See what was said</LinkButton>
+        </EmptyState>
       ) : (
-        <MomentView
-          threadId={threadId}
-          fold={fold}
-          place={playhead.place}
-          entry={entry}
-          from={from}
-          setFrom={setFrom}
-          nameOf={nameOf}
-        />
+        <>
+          <TransportBar playhead={playhead} count={count} />
+          <Scrubber entries={fold.entries} count={count} playhead={playhead} from={from} nameOf={nameOf} />
+          {entry === undefined ? (
+            <Loading label="Reading the log" />
+          ) : (
+            <MomentView
+              threadId={threadId}
+              fold={fold}
+              place={playhead.place}
+              entry={entry}
+              from={from}
+              setFrom={setFrom}
+              nameOf={nameOf}
+            />
+          )}
+        </>
       )}
     </>
   );
