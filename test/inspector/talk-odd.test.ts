@@ -153,6 +153,7 @@ test("a question for just any object needs no JSON, and whoever asked gets the a
   await choose(page, "dumping");
   await page.getByRole("button", { name: "Answer", exact: true }).click();
   await log(page).getByText('I asked, and got {"status":"resolved","payload":{}}').waitFor();
+  expect(await page.getByRole("combobox", { name: "Agent" }).inputValue()).toBe("dumping");
 });
 
 test("what a run left open is not at work in the next; a subagent that failed without a word is shown", async () => {
