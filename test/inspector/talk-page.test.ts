@@ -312,7 +312,7 @@ test("a server without agents shows what was said, and says why nothing more can
   await page.getByRole("heading", { name: "This server has no agents" }).waitFor();
   const headers = { "content-type": "application/x-ndjson" };
   const imported = await fetch(`${own.url}/threads/import`, { method: "POST", headers, body: file });
-  expect(imported.status).toBe(200);
+  expect(imported.status).toBe(201);
   await page.reload();
   await log(page).getByText("Hello", { exact: true }).waitFor();
   await page.getByRole("note").getByText("This server has no agents").waitFor();
