@@ -114,8 +114,10 @@ export class Threads {
   }
 
   /** Makes a thread out of such lines, under its own id or another. */
-  import(lines: string, as?: string): Promise<ThreadDetails> {
-    return this.#http.json("/threads/import", { method: "POST", body: lines, query: { as } });
+  async import(lines: string, as?: string): Promise<ThreadSummary> {
+    const request = { method: "POST", body: lines, query: { as } } as const;
+    const { thread } = await this.#http.json<{ readonly thread: ThreadSummary }>("/threads/import", request);
+    return thread;
   }
 }
 

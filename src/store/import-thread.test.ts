@@ -187,6 +187,8 @@ describe("a file that says what cannot be is refused with the line", () => {
     ["metadata beyond all depth", 1, "nested too deeply", { thread: { metadata: { deep: nested(512) } } }],
     ["a wrong flag", 1, 'true or false in "archived"', { thread: { archived: "no" } }],
     ["no id", 1, "names no thread", { thread: { threadId: "" } }],
+    ["an id that no path names", 1, "names no thread", { thread: { threadId: ".." } }],
+    ["an id that is too long", 1, "names no thread", { thread: { threadId: "x".repeat(257) } }],
     ["a floor beyond the tail", 1, "floor", { thread: { floor: 6 } }],
     ["an unknown head", 1, "head", { thread: { head: "r9" } }],
     ["an unknown kind of line", 3, '"note"', { more: ['{"type":"note"}'] }],
@@ -421,7 +423,7 @@ describe("import", () => {
     expect(await listOf(exportThread(store, KEY))).toEqual(lines);
   });
 
-  test.each(["", "\ud800"])("refuses the id %j", async (threadId) => {
+  test.each(["", "\ud800", ".", "..", "x".repeat(257)])("refuses the id %j", async (threadId) => {
     const { lines } = await filled();
     const refused = importThread(memoryStore(), { tenant: "acme", threadId }, lines);
     await expect(refused).rejects.toMatchObject({ code: "input-invalid", details: { path: "/threadId" } });

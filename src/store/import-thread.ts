@@ -66,7 +66,8 @@ export async function importThread(
 }
 
 function wrongId(threadId: string): HeddleError<"input-invalid"> {
-  const [expected, received] = ["well-formed text that is not empty", JSON.stringify(threadId)];
+  const expected = '1 to 256 characters of well-formed text, and not "." or ".."';
+  const received = threadId.length > 60 ? `${threadId.length} characters` : JSON.stringify(threadId);
   const message = `The thread's id is ${received}: expected ${expected}.`;
   return new HeddleError("input-invalid", message, { path: "/threadId", expected, received });
 }

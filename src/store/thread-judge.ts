@@ -326,7 +326,11 @@ export class ThreadJudge {
 }
 
 /** Whether a thread can be called so. */
-export const isThreadId = (id: string): boolean => id !== "" && id.isWellFormed();
+export const isThreadId = (id: string): boolean =>
+  id !== "" && id !== "." && id !== ".." && id.length <= MAX_ID_CHARS && id.isWellFormed();
+
+/** As of a run: no longer id can be named in a path again. */
+const MAX_ID_CHARS = 256;
 
 /** A run for a store. */
 function dumped({ about, seen, end }: JudgedRun, nowMs: number): ThreadDump["runs"][number] {

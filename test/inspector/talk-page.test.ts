@@ -244,6 +244,7 @@ test("what is written stays when another page is looked at; a thread that is del
   await page.getByText("This conversation was deleted. What you see is what was here before.").waitFor();
   await page.getByRole("note").getByText("nothing more can be said in it").waitFor();
   await expect.poll(() => field(page).count()).toBe(0);
+  expect(await page.getByRole("textbox", { name: "What you wrote" }).inputValue()).toBe("Not sent yet");
   await page.getByRole("link", { name: "Start another" }).click();
   await expect.poll(() => field(page).inputValue()).toBe("");
 });

@@ -162,10 +162,15 @@ test("a thread is exported as a file, and imported under another id where its ow
   await writeFile(broken, "no thread\n");
   await page.getByLabel("Files to import").setInputFiles([path, broken]);
   const dialog = page.getByRole("dialog", { name: "Import 2 files" });
-  await dialog.getByText("Nothing was imported.").waitFor();
+  await dialog.getByText("Line 1 is not JSON. Nothing was imported.", { exact: true }).waitFor();
+  expect(await dialog.getByLabel("Another id").inputValue()).toBe("second-copy");
+  await dialog.getByLabel("Another id").fill("..");
+  await dialog.getByRole("button", { name: "Import" }).click();
+  await dialog.getByRole("alert").getByText('The thread\'s id is "..": expected 1 to 256 characters').waitFor();
   expect(await dialog.getByLabel("Another id").inputValue()).toBe("second-copy");
   await dialog.getByRole("button", { name: "Import" }).click();
   await dialog.getByText("Imported as").waitFor();
+  expect(await dialog.getByRole("link", { name: ODD }).getAttribute("href")).toBe("#/talk/second-copy");
   await dialog.getByRole("button", { name: "Close" }).last().click();
   await row(page, "second-copy").waitFor();
   await client.threads.delete("second-copy");

@@ -4,7 +4,7 @@
  */
 import { readSurfaces, readTree } from "./surfaces.ts";
 import type { UiNode } from "./surfaces.ts";
-import { membersOf } from "./schema-form.ts";
+import { membersOf, wordOf } from "./schema-form.ts";
 
 /** A line of a checklist. */
 export interface ChecklistItem {
@@ -108,7 +108,7 @@ function statusOf({
   state,
 }: Readonly<Record<string, unknown>>): ChecklistItem["status"] {
   if (done === true || completed === true || checked === true) return "done";
-  const word = String(status ?? state ?? "").toLowerCase();
+  const word = wordOf(status ?? state).toLowerCase();
   if (/^(done|complete|completed|finished|success|ok)$/.test(word)) return "done";
   if (/^(in[_ -]?progress|active|running|executing|doing|current|working)$/.test(word)) return "active";
   return /^(failed|error|cancelled|canceled|skipped)$/.test(word) ? "failed" : "open";

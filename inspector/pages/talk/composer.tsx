@@ -32,7 +32,7 @@ export function Composer({ children }: { readonly children: ReactNode }): ReactE
     setDue(false);
     send();
   });
-  if (readOnly !== undefined) return <Closed why={readOnly} />;
+  if (readOnly !== undefined) return <Closed why={readOnly} text={text} />;
   function send(event?: FormEvent): void {
     event?.preventDefault();
     if (!isReady) setDue(hasContent || reading > 0);
@@ -89,10 +89,11 @@ export function Composer({ children }: { readonly children: ReactNode }): ReactE
   );
 }
 
-function Closed({ why }: { readonly why: string }): ReactElement {
+function Closed({ why, text }: { readonly why: string; readonly text: string }): ReactElement {
   return (
     <p className="talk-composer talk-composer-closed" role="note">
       <Icon name="info" /> {why}
+      {text !== "" && <textarea readOnly aria-label="What you wrote" value={text} />}
     </p>
   );
 }

@@ -30,8 +30,13 @@ export function Conversation({
   const { messageIds, subagents, status, thread } = useThread();
   const outline = useMemo(() => {
     const parents = new Map([...facts.subagents].map(([id, { parent }]) => [id, parent]));
-    const live = status === "running" ? subagents.map(({ subagentRunId }) => subagentRunId) : [];
-    return outlineOf(thread.messages, parents, live);
+    // One that came to an end without a word has nothing to show, unless it failed.
+    const silent = subagents.filter((each) => status === "running" || each.status === "failed");
+    return outlineOf(
+      thread.messages,
+      parents,
+      silent.map(({ subagentRunId }) => subagentRunId),
+    );
     // The ids change when there is another message; what messages say does not matter here.
   }, [thread, messageIds, facts.subagents, subagents, status]);
   const [shown, setShown] = useState(SHOWN);
@@ -68,7 +73,7 @@ function Nodes({ nodes }: { readonly nodes: readonly OutlineNode[] }): ReactElem
     <>
       {nodes.map((node) =>
         node.kind === "message" ? (
-          <MessageView key={node.id} id={node.id} place={node.place} isNewest={node.isNewest} />
+          <MessageView key={node.id} id={node.id} place={node.place} isNewest={node.isNewest} isPast={node.isPast} />
         ) : (
           <SubagentView key={`subagent ${node.id}`} id={node.id}>
             <Nodes nodes={node.nodes} />

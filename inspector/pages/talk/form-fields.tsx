@@ -1,6 +1,7 @@
 /** Fields that were made of a schema. */
 import { useId } from "react";
 import type { ReactElement } from "react";
+import { isBareObject } from "./schema-form.ts";
 import type { Draft, FormField } from "./schema-form.ts";
 import "../../ui/field.css";
 import "./form-fields.css";
@@ -11,6 +12,8 @@ interface FieldProps {
   readonly problem: string | undefined;
   readonly onChange: (value: string | boolean) => void;
 }
+
+const isNeeded = (field: FormField): boolean => field.isRequired && !isBareObject(field);
 
 /** Fields, what is written in them, and what is wrong with it. */
 export function FormFields({
@@ -31,7 +34,7 @@ export function FormFields({
           key={field.name}
           field={field}
           value={draft[field.name] ?? ""}
-          problem={problems[field.name]}
+          problem={Object.hasOwn(problems, field.name) ? problems[field.name] : undefined}
           onChange={(value) => onChange({ ...draft, [field.name]: value })}
         />
       ))}
@@ -47,7 +50,7 @@ function Field(props: FieldProps): ReactElement {
     <div className="form-field" data-kind={field.kind}>
       <label htmlFor={id}>
         {field.label}
-        {!field.isRequired && field.kind !== "boolean" && <small>optional</small>}
+        {!isNeeded(field) && field.kind !== "boolean" && <small>optional</small>}
         {field.kind === "json" && <small>JSON</small>}
       </label>
       <Control {...props} id={id} />
@@ -74,7 +77,7 @@ function Control({ field, value, problem, onChange, id }: FieldProps & { readonl
     );
   }
   const text = String(value);
-  const given = { ...shared, className: "field", value: text, "aria-required": isRequired };
+  const given = { ...shared, className: "field", value: text, "aria-required": isNeeded(field) };
   if (kind === "choice") {
     return (
       <select {...given} onChange={(event) => onChange(event.currentTarget.value)}>

@@ -21,6 +21,9 @@ export function MessageActions({
 }): ReactElement {
   const { threadId, readOnly, agent, edit } = useTalk();
   const { status, isStarting, regenerate, thread } = useThread();
+  // What was said before anybody asked answers nothing. Found at once: the first of the two is looked for.
+  const first = thread.messages.find(({ id, role }) => role === "user" || id === message.id);
+  const isAnswer = first !== undefined && first.id !== message.id;
   const isIdle = status !== "running" && !isStarting && agent !== undefined;
   const again = (): void => {
     const { messages } = thread;
@@ -39,7 +42,7 @@ export function MessageActions({
       )}
       {readOnly === undefined && message.role === "assistant" && message.subagentRunId === undefined && (
         <>
-          <IconButton icon="refresh" label="Answer again" disabled={!isIdle} onClick={again} />
+          {isAnswer && <IconButton icon="refresh" label="Answer again" disabled={!isIdle} onClick={again} />}
           <Thumbs messageId={message.id} />
         </>
       )}

@@ -30,23 +30,28 @@ export const MessageView: ComponentType<Omit<MessageNode, "kind">> = memo(functi
   id,
   place,
   isNewest,
+  isPast,
 }: Omit<MessageNode, "kind">) {
   const message = useMessage(id, place);
   if (message === undefined) return null;
   return (
     <article className="talk-message" data-role={message.role} data-message={id} aria-label={SPEAKERS[message.role]}>
-      <Body message={message} isNewest={isNewest} />
+      <Body message={message} isNewest={isNewest} isPast={isPast} />
       <BranchSwitcher messageId={id} />
     </article>
   );
 });
 
-function Body({ message, isNewest }: { readonly message: Message; readonly isNewest: boolean }): ReactElement | null {
+function Body({
+  message,
+  isNewest,
+  isPast,
+}: Pick<MessageNode, "isNewest" | "isPast"> & { readonly message: Message }): ReactElement | null {
   switch (message.role) {
     case "user":
       return <Asked message={message} />;
     case "assistant":
-      return <Answered message={message} isNewest={isNewest} />;
+      return <Answered message={message} isNewest={isNewest} isPast={isPast} />;
     case "reasoning":
       return <Thought message={message} isNewest={isNewest} />;
     case "activity":
@@ -93,10 +98,8 @@ function Asked({ message }: { readonly message: UserMessage }): ReactElement {
 function Answered({
   message,
   isNewest,
-}: {
-  readonly message: AssistantMessage;
-  readonly isNewest: boolean;
-}): ReactElement {
+  isPast,
+}: Pick<MessageNode, "isNewest" | "isPast"> & { readonly message: AssistantMessage }): ReactElement {
   const { content = "", toolCalls = [], name } = message;
   return (
     <>
@@ -105,7 +108,7 @@ function Answered({
       {toolCalls.length > 0 && (
         <div className="talk-calls">
           {toolCalls.map((call) => (
-            <ToolCallView key={call.id} call={call} isNewest={isNewest} />
+            <ToolCallView key={call.id} call={call} isNewest={isNewest} isPast={isPast} />
           ))}
         </div>
       )}

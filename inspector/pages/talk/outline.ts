@@ -15,6 +15,8 @@ export interface MessageNode extends Place {
   readonly kind: "message";
   /** Whether its speaker said nothing after it: while a run goes on, it may still grow. */
   readonly isNewest: boolean;
+  /** Whether the user has said something since: whatever it left open, no run is at it any more. */
+  readonly isPast: boolean;
 }
 
 /** Everything that a subagent said. */
@@ -47,6 +49,7 @@ export function outlineOf(
   // Results and activities come beside what is said, and end none of it.
   for (const { id, role, subagentRunId } of messages)
     if (role !== "tool" && role !== "activity") newest.set(subagentRunId, id);
+  const asked = messages.findLastIndex(({ role }) => role === "user");
   const top: OutlineNode[] = [];
   const blocks = new Map<string, OutlineNode[]>();
   const blockOf = (id: string, above: readonly string[]): OutlineNode[] => {
@@ -67,7 +70,8 @@ export function outlineOf(
     }
     const { subagentRunId: by } = message;
     const nodes = by === undefined ? top : blockOf(by, [by]);
-    nodes.push({ kind: "message", id, place, isNewest: newest.get(by) === id });
+    const isPast = place < asked;
+    nodes.push({ kind: "message", id, place, isNewest: !isPast && newest.get(by) === id, isPast });
   }
   for (const id of silent) blockOf(id, [id]);
   return { nodes: top, results };

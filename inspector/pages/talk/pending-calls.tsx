@@ -12,11 +12,16 @@ import "../../ui/field.css";
 import "./question-card.css";
 import "./pending-calls.css";
 
-/** All calls that wait. */
+/** All calls that wait. Those of another run are others, also where an agent calls them the same. */
 export function PendingCalls(): ReactElement | null {
-  const { pendingToolCalls: calls, result } = useThread();
+  const { pendingToolCalls, newest } = useThread();
+  return pendingToolCalls.length === 0 ? null : <Cards key={newest.runId} calls={pendingToolCalls} />;
+}
+
+function Cards({ calls }: { readonly calls: readonly PendingToolCall[] }): ReactElement {
+  const { asker } = useTalk();
+  const { result } = useThread(undefined, asker === undefined ? {} : { agent: asker });
   const [given, setGiven] = useState<ReadonlyMap<string, HandResult>>(new Map());
-  if (calls.length === 0) return null;
   const give = (answer: HandResult): void => {
     const answers = new Map([...given, [answer.toolCallId, answer]]);
     setGiven(answers);

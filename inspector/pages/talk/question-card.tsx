@@ -35,8 +35,8 @@ export function Questions(): ReactElement | null {
 
 function QuestionCard({ interrupt }: { readonly interrupt: Interrupt }): ReactElement {
   const { id, reason, message = reason } = interrupt;
-  const { readOnly } = useTalk();
-  const { answers, answer, decline } = useInterrupts();
+  const { readOnly, asker } = useTalk();
+  const { answers, answer, decline } = useInterrupts(undefined, asker === undefined ? {} : { agent: asker });
   const { thread } = useThread();
   const form = useMemo(() => questionOf(interrupt, thread.messages), [interrupt, thread]);
   const { isApproval, argumentFields, fields, args } = form;

@@ -26,9 +26,17 @@ export interface FormField {
 /** What is written in the fields, by name. */
 export type Draft = Readonly<Record<string, string | boolean>>;
 
-/** A value as an object; anything else has no members. */
-export const membersOf = (value: unknown): Members =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
+/** A value as an object; anything else has no members. Names that every object has, such as `constructor`, are members only of who says so. */
+export const membersOf = (value: unknown): Members => ({
+  __proto__: null,
+  ...(typeof value === "object" && value !== null && !Array.isArray(value) ? value : {}),
+});
+
+/** A value in a line: a list as its items, an object as JSON, since what turns objects into text may be a member of its own there. */
+export const wordOf = (value: unknown): string => {
+  if (Array.isArray(value)) return value.map(wordOf).join(", ");
+  return typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");
+};
 
 const LONG_TEXT = 200;
 
@@ -71,7 +79,7 @@ function initialOf(
   }
   if (value === undefined || value === null) return "";
   if (kind === "text" || kind === "long-text") return typeof value === "string" ? value : JSON.stringify(value);
-  return kind === "json" ? JSON.stringify(value, undefined, 2) : String(value);
+  return kind === "json" ? JSON.stringify(value, undefined, 2) : wordOf(value);
 }
 
 function fieldOf(name: string, schema: Members, value: unknown, isRequired: boolean): FormField {
@@ -122,6 +130,9 @@ function meant(schema: unknown, whole: unknown, depth = 0): Members {
 /** References that refer to themselves end here. */
 const MAX_REFERENCES = 20;
 
+/** Whether the answer is an object of which nothing is known: one without members does, and nobody has to write it. */
+export const isBareObject = ({ name, schema }: FormField): boolean => name === "" && schema["type"] === "object";
+
 /** The fields for a schema; `whole` is what it refers to. One that is no object with properties gets a single field, without a name. */
 export function fieldsOf(given: unknown, value?: unknown, whole: unknown = given): readonly FormField[] {
   const schema = meant(given, whole);
@@ -162,7 +173,10 @@ function readField(
 ): { readonly value?: unknown; readonly problem?: string } {
   const { kind, isRequired, label } = field;
   if (typeof written === "boolean") return { value: written };
-  if (written.trim() === "") return isRequired ? { problem: `${label} is needed.` } : {};
+  if (written.trim() === "") {
+    if (isBareObject(field)) return { value: {} };
+    return isRequired ? { problem: `${label} is needed.` } : {};
+  }
   if (kind === "text" || kind === "long-text") return { value: written };
   if (kind === "number" || kind === "integer") {
     const number = Number(written);

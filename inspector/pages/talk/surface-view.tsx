@@ -4,6 +4,7 @@
  */
 import type { ReactElement, ReactNode } from "react";
 import { JsonView } from "../../ui/json-view.tsx";
+import { wordOf } from "./schema-form.ts";
 import type { UiNode } from "./surfaces.ts";
 import "./surface-view.css";
 
@@ -12,7 +13,7 @@ type Draw = (props: UiNode["props"], children: ReactNode) => ReactElement;
 const textOf = (props: UiNode["props"]): string => {
   const value =
     props["text"] ?? props["label"] ?? props["value"] ?? props["title"] ?? props["content"] ?? props["name"];
-  return typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");
+  return wordOf(value);
 };
 
 const actionOf = ({ action }: UiNode["props"]): string => {
@@ -31,7 +32,7 @@ const box =
   );
 
 const text: Draw = (props, children) => {
-  const hint = String(props["usageHint"] ?? props["variant"] ?? "");
+  const hint = wordOf(props["usageHint"] ?? props["variant"]);
   return (
     <p className="surface-text" data-hint={hint}>
       {textOf(props)}
@@ -42,15 +43,15 @@ const text: Draw = (props, children) => {
 
 const field: Draw = (props, children) => (
   <div className="surface-field">
-    <span>{String(props["label"] ?? props["title"] ?? "")}</span>
-    <span className="surface-value">{String(props["text"] ?? props["value"] ?? props["selections"] ?? "")}</span>
+    <span>{wordOf(props["label"] ?? props["title"])}</span>
+    <span className="surface-value">{wordOf(props["text"] ?? props["value"] ?? props["selections"])}</span>
     {children}
   </div>
 );
 
 const image: Draw = (props) => {
-  const url = String(props["url"] ?? props["src"] ?? "");
-  const words = String(props["alt"] ?? props["altText"] ?? "Image");
+  const url = wordOf(props["url"] ?? props["src"]);
+  const words = wordOf(props["alt"] ?? props["altText"] ?? "Image");
   if (url.startsWith("data:image/")) return <img className="surface-image" src={url} alt={words} />;
   return (
     <a href={/^https?:/i.test(url) ? url : undefined} target="_blank" rel="noreferrer">
@@ -93,7 +94,7 @@ const DRAWN: ReadonlyMap<string, Draw> = new Map(
     checkbox: (props) => (
       <span className="surface-check">
         <span aria-hidden="true">{(props["value"] ?? props["checked"]) === true ? "☑" : "☐"}</span>{" "}
-        {String(props["label"] ?? "")}
+        {wordOf(props["label"])}
       </span>
     ),
   } satisfies Record<string, Draw>),

@@ -2,7 +2,7 @@
  * Interfaces that agents describe instead of drawing them, as one tree of components: A2UI in both of its forms (components by
  * id with a root and a data model), and trees of `type`, `props` and `children`. Only what is described is read; nothing runs.
  */
-import { membersOf } from "./schema-form.ts";
+import { membersOf, wordOf } from "./schema-form.ts";
 
 /** A component. */
 export interface UiNode {
@@ -33,7 +33,7 @@ const MAX_NODES = 2000;
 export function readSurfaces(content: unknown): readonly UiNode[] {
   const surfaces = new Map<string, Surface>();
   const surfaceOf = (id: unknown): Surface => {
-    const name = String(id ?? "");
+    const name = wordOf(id);
     const surface = surfaces.get(name) ?? { components: new Map(), data: {}, root: undefined, nodes: 0 };
     surfaces.set(name, surface);
     return surface;
@@ -41,7 +41,7 @@ export function readSurfaces(content: unknown): readonly UiNode[] {
   for (const operation of operationsIn(content)) {
     for (const [name, value] of Object.entries(membersOf(operation))) {
       const told = membersOf(value);
-      if (name === "deleteSurface") surfaces.delete(String(told["surfaceId"] ?? ""));
+      if (name === "deleteSurface") surfaces.delete(wordOf(told["surfaceId"]));
       else if (OPERATIONS.has(name)) apply(surfaceOf(told["surfaceId"]), name, told);
     }
   }
@@ -75,9 +75,9 @@ function apply(surface: Surface, name: string, told: Readonly<Record<string, unk
   if (typeof root === "string") surface.root = root;
   for (const component of Array.isArray(components) ? components : []) {
     const { id, component: described, ...others } = membersOf(component);
-    if (typeof described === "string") surface.components.set(String(id), { type: described, props: others });
+    if (typeof described === "string") surface.components.set(wordOf(id), { type: described, props: others });
     const [first] = Object.entries(membersOf(described));
-    if (first !== undefined) surface.components.set(String(id), { type: first[0], props: membersOf(first[1]) });
+    if (first !== undefined) surface.components.set(wordOf(id), { type: first[0], props: membersOf(first[1]) });
   }
   if (name === "dataModelUpdate") surface.data = put(surface.data, path, entriesOf(contents));
   if (name === "updateDataModel") surface.data = put(surface.data, path, value);
@@ -90,7 +90,7 @@ function entriesOf(contents: unknown): unknown {
     contents.map((entry) => {
       const { key, ...value } = membersOf(entry);
       const [name, given] = Object.entries(value)[0] ?? [];
-      return [String(key), name === "valueMap" || name === "valueArray" ? entriesOf(given) : given];
+      return [wordOf(key), name === "valueMap" || name === "valueArray" ? entriesOf(given) : given];
     }),
   );
 }

@@ -8,6 +8,8 @@ export interface Talk {
   readonly threadId: string;
   /** The name of the agent that is talked to. */
   readonly agent: string | undefined;
+  /** Whom answers to open questions and calls go to: who asked, where it is still there, whoever is chosen for what is said next. */
+  readonly asker: string | undefined;
   /** Why nothing can be changed here; undefined where it can. */
   readonly readOnly: string | undefined;
   readonly facts: Facts;

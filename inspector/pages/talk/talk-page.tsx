@@ -55,9 +55,10 @@ export function TalkPage({ threadId }: ThreadPageProps): ReactElement {
   const mayWrite = me.mayStart && facts.role !== "observer";
   const readOnly = isGone ? GONE : !mayWrite ? READ_ONLY : hasAgents ? undefined : NO_AGENTS;
   const name = agent?.name;
+  const asker = agents?.find((each) => each.name === facts.lastAgent)?.name ?? name;
   const talk = useMemo(
-    () => ({ threadId, agent: name, readOnly, facts, editing, edit }),
-    [threadId, name, readOnly, facts, editing],
+    () => ({ threadId, agent: name, asker, readOnly, facts, editing, edit }),
+    [threadId, name, asker, readOnly, facts, editing],
   );
   return (
     <TalkContext.Provider value={talk}>

@@ -5,6 +5,7 @@ import type { ToolCall } from "heddle/protocol";
 import { BranchSwitcher, useMessage, useThread } from "heddle/react";
 import { Icon } from "../../ui/icon.tsx";
 import { formatDuration } from "../../ui/format.ts";
+import type { MessageNode } from "./outline.ts";
 import { Parts, mediaOf, textOf } from "./parts.tsx";
 import { ResultsContext, useTalk } from "./talk-context.ts";
 import { JsonText } from "./values.tsx";
@@ -24,17 +25,16 @@ type CallStatus = keyof typeof WORDS;
 export function ToolCallView({
   call,
   isNewest,
-}: {
-  readonly call: ToolCall;
-  readonly isNewest: boolean;
-}): ReactElement {
+  isPast,
+}: Pick<MessageNode, "isNewest" | "isPast"> & { readonly call: ToolCall }): ReactElement {
   const { id } = call;
   const { name, arguments: text } = call.function;
   const place = useContext(ResultsContext).get(id);
   const found = useMessage(place?.id ?? "", place?.place ?? 0);
   const result = found?.role === "tool" ? found : undefined;
   const counted = useTalk().facts.calls.get(id);
-  const status = useCallStatus(id, result, counted?.status === "failed");
+  const now = useCallStatus(id, result, counted?.status === "failed");
+  const status = now === "running" && isPast ? "none" : now;
   const duration = counted?.durationMs;
   return (
     <details className="talk-call" data-status={status} data-tool={name}>

@@ -18,7 +18,7 @@ export function TourCard({
   readonly tour: TourPlace;
 }): ReactElement | null {
   const { place, next, back, close } = tour;
-  const { status, isStarting, interrupts } = useThread();
+  const { status, isStarting, interrupts, pendingToolCalls } = useThread();
   const title = useRef<HTMLHeadingElement>(null);
   const at = place?.at ?? 0;
   const first = useRef(at);
@@ -28,7 +28,7 @@ export function TourCard({
   }, [at]);
   if (place === undefined || steps.length === 0) return null;
   const step = steps[at];
-  const isBusy = isStarting || status === "running" || interrupts.length > 0;
+  const isBusy = isStarting || status === "running" || interrupts.length > 0 || pendingToolCalls.length > 0;
   return (
     <section className="talk-tour" aria-label="Show me around">
       <header>
@@ -88,11 +88,11 @@ function Act({ step, tour }: { readonly step: TourStep; readonly tour: TourPlace
   const { threadId, edit } = useTalk();
   const [, setAgent] = useQueryValue("agent");
   const [, setState] = useQueryValue("state");
-  const { run, status, isStarting, thread, interrupts } = useThread(
+  const { run, status, isStarting, thread, interrupts, pendingToolCalls } = useThread(
     undefined,
     action.kind === "say" ? { agent: action.agent } : {},
   );
-  const isBusy = isStarting || status === "running" || interrupts.length > 0;
+  const isBusy = isStarting || status === "running" || interrupts.length > 0 || pendingToolCalls.length > 0;
   if (tour.place?.isDone === true) return null;
   if (action.kind === "look") {
     return (

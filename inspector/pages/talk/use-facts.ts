@@ -56,7 +56,7 @@ export function useFacts(threadId: string): Facts {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const parts = Promise.all([thread.details(), isRunning ? undefined : thread.snapshotAt(newest.runId)]);
     parts.then(
-      ([details, snapshot]) => isWanted && setAsked((before) => factsOf(before, details, snapshot)),
+      ([details, snapshot]) => isWanted && setAsked((before) => factsOf(before, newest.runId, details, snapshot)),
       // Where the connection is lost, or the thread is gone, whoever follows it says so; then nobody is online here.
       () => {
         if (isWanted) timer = setTimeout(() => setAttempt((count) => count + 1), RETRY_MS);
@@ -71,12 +71,19 @@ export function useFacts(threadId: string): Facts {
   return useMemo(() => ({ ...asked, subagents }), [asked, subagents]);
 }
 
-function factsOf(before: Asked, details: ThreadDetails, snapshot: ThreadSnapshot | undefined): Asked {
+function factsOf(
+  before: Asked,
+  newest: string | undefined,
+  details: ThreadDetails,
+  snapshot: ThreadSnapshot | undefined,
+): Asked {
   const { role, title, runs } = details;
+  // The newest of the branch that is shown; others may have gone on elsewhere.
+  const last = runs.find(({ runId }) => runId === newest) ?? runs.findLast(({ kind }) => kind !== "spawn");
   return {
     role,
     title,
-    lastAgent: runs.findLast(({ kind }) => kind !== "spawn")?.agent,
+    lastAgent: last?.agent,
     isKnown: true,
     calls: snapshot === undefined ? before.calls : new Map(snapshot.toolCalls.map((call) => [call.id, call])),
     runs: snapshot?.messageRuns ?? before.runs,

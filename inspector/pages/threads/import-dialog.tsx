@@ -19,8 +19,9 @@ import "../../ui/field.css";
 type Outcome =
   | { readonly kind: "busy" }
   | { readonly kind: "done"; readonly threadId: string; readonly name: string }
-  | { readonly kind: "taken"; readonly threadId: string }
-  | { readonly kind: "failed"; readonly message: string; readonly isUnsure: boolean };
+  /** `problem` is why another id that was tried is none. */
+  | { readonly kind: "taken"; readonly threadId: string; readonly problem?: string }
+  | { readonly kind: "failed"; readonly message: string; readonly retry: (() => void) | undefined };
 
 /** Imports what it is given, at once. */
 export function ImportDialog({
@@ -60,9 +61,17 @@ function Import({ file }: { readonly file: File }): ReactElement {
     } catch (error) {
       // Who closed the window is told all the same.
       if (!isHere()) sayFailure(error);
-      const isTaken = error instanceof HeddleError && error.code === "thread-exists";
-      if (isTaken) setOutcome({ kind: "taken", threadId: as ?? threadIn(lines) ?? "thread" });
-      else setOutcome({ kind: "failed", message: messageOf(error), isUnsure: mayHaveDone(error) });
+      const code = error instanceof HeddleError ? error.code : undefined;
+      const own = threadIn(lines) ?? "thread";
+      if (code === "thread-exists") setOutcome({ kind: "taken", threadId: as ?? own });
+      else if (as !== undefined && code === "input-invalid")
+        setOutcome({ kind: "taken", threadId: own, problem: messageOf(error) });
+      else
+        setOutcome({
+          kind: "failed",
+          message: messageOf(error),
+          retry: mayHaveDone(error) ? () => void run(as) : undefined,
+        });
     }
   };
   useEffect(() => {
@@ -87,31 +96,41 @@ function Import({ file }: { readonly file: File }): ReactElement {
       {outcome.kind === "failed" && (
         <div className="threads-import-failure">
           <p>
-            {outcome.message}{" "}
-            {outcome.isUnsure ? "It may have been imported: trying again tells." : "Nothing was imported."}
+            {outcome.message}
+            {outcome.retry !== undefined && " It may have been imported: trying again tells."}
           </p>
-          {outcome.isUnsure && (
-            <Button small icon="refresh" onClick={() => void run()}>
+          {outcome.retry !== undefined && (
+            <Button small icon="refresh" onClick={outcome.retry}>
               Try again
             </Button>
           )}
         </div>
       )}
-      {outcome.kind === "taken" && <AnotherId taken={outcome.threadId} onChosen={(id) => void run(id)} />}
+      {outcome.kind === "taken" && (
+        <AnotherId taken={outcome.threadId} problem={outcome.problem} onChosen={(id) => void run(id)} />
+      )}
     </li>
   );
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** What is wrong with a file is told with what came of it; of anything else it is not known. */
+function messageOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return mayHaveDone(error) || message.endsWith(NOTHING) ? message : `${message} ${NOTHING}`;
+}
+
+const NOTHING = "Nothing was imported.";
 
 /** An answer that got lost says nothing about what the server did. */
 const mayHaveDone = (error: unknown): boolean => error instanceof HeddleError && error.code === "server-unreachable";
 
 function AnotherId({
   taken,
+  problem,
   onChosen,
 }: {
   readonly taken: string;
+  readonly problem: string | undefined;
   readonly onChosen: (threadId: string) => void;
 }): ReactElement {
   const [id, setId] = useState(copyId(taken));
@@ -136,6 +155,7 @@ function AnotherId({
       <Button kind="primary" type="submit">
         Import
       </Button>
+      {problem !== undefined && <p role="alert">{problem}</p>}
     </form>
   );
 }
