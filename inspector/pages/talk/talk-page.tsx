@@ -93,7 +93,7 @@ function Head({ threadId, facts }: { readonly threadId: string; readonly facts: 
       page="Talk"
       title={facts.title}
       isNew={facts.isKnown && newest.runId === undefined}
-      status={pendingToolCalls.length > 0 ? "interrupted" : status}
+      status={pendingToolCalls.length > 0 ? "interrupted" : newest.runId === undefined ? undefined : status}
     >
       <Button small icon="state" aria-pressed={isOpen} onClick={() => setState(isOpen ? "" : "open")}>
         State

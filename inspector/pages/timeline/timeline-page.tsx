@@ -1,10 +1,9 @@
 /** The page Timeline: every event of a thread, live from the log. */
 import { useCallback, useEffect, useMemo, useState } from "react";
 import type { ReactElement } from "react";
-import type { RunSummary } from "heddle/client";
+import type { RunSummary, ThreadDetails } from "heddle/client";
 import type { ThreadPageProps } from "../../app.tsx";
 import { droppedWords } from "../../log/thread-log.ts";
-import type { LogView } from "../../log/thread-log.ts";
 import { linkTo, useQueryValue } from "../../route.ts";
 import { useConnection } from "../../server/connection.tsx";
 import { ThreadHeader } from "../../shell/thread-header.tsx";
@@ -29,14 +28,21 @@ export function TimelinePage({ threadId }: ThreadPageProps): ReactElement {
   const openPane = useCallback(() => setPaneOpen(true), []);
   const timeline = useTimeline(threadId, openPane);
   const { log, isPaused, pause, count } = timeline;
-  const runs = useRuns(threadId, log);
+  const { details } = useDetails(threadId, log);
+  const runs = useRuns(details);
   const waiting = log.count - count;
   // What is copied of a log that is still read would be a part of what it says it is.
   const mayCopy = count > 0 && log.status !== "loading";
   useCopyKey(useCallback(() => mayCopy && setCopying(true), [mayCopy]));
   return (
     <>
-      <ThreadHeader threadId={threadId} page="Timeline" isNew={log.status === "missing"}>
+      <ThreadHeader
+        threadId={threadId}
+        page="Timeline"
+        title={details?.title}
+        isNew={log.status === "missing"}
+        status={details?.status}
+      >
         {log.status === "reconnecting" && (
           <span className="timeline-reconnecting" role="status">
             Reconnecting…
@@ -74,10 +80,8 @@ function useCopyKey(onCopy: () => void): void {
 
 type Runs = ReadonlyMap<string, RunSummary>;
 
-const useRuns = (threadId: string, log: LogView): Runs => {
-  const { details } = useDetails(threadId, log);
-  return useMemo(() => new Map((details?.runs ?? []).map((run) => [run.runId, run])), [details]);
-};
+const useRuns = (details: ThreadDetails | undefined): Runs =>
+  useMemo(() => new Map((details?.runs ?? []).map((run) => [run.runId, run])), [details]);
 
 function Copying({
   threadId,
