@@ -39,8 +39,12 @@ const press = async (button: Locator): Promise<void> => {
   await button.focus();
   await button.press("Enter");
 };
-const hasFocus = (element: Locator): Promise<void> =>
-  expect.poll(() => element.evaluate((each) => each === document.activeElement), { timeout: 20_000 }).toBe(true);
+const hasFocus = (element: Locator) => (): Promise<boolean> =>
+  element.evaluate((each) => each === document.activeElement);
+const WAIT = { timeout: 20_000 };
+const frame = (element: Locator): Promise<string> => element.evaluate((each) => getComputedStyle(each).outlineStyle);
+const line = (element: Locator): Promise<string> =>
+  element.evaluate((each) => getComputedStyle(each).borderBottomColor);
 
 test("a dialog gives the focus back to where it came from, however it is closed", async () => {
   const page = await visit(server.url, { at: "#/threads" });
@@ -52,11 +56,11 @@ test("a dialog gives the focus back to where it came from, however it is closed"
     if (name === "Escape") await page.keyboard.press("Escape");
     else await press(dialog.getByRole("button", { name }));
     await dialog.waitFor({ state: "detached" });
-    await hasFocus(row);
+    await expect.poll(hasFocus(row), WAIT).toBe(true);
   }
   await row.press(" ");
   await press(page.getByRole("button", { name: "Clear" }));
-  await hasFocus(row);
+  await expect.poll(hasFocus(row), WAIT).toBe(true);
 });
 
 test("in a conversation the keyboard goes on at what waits for an answer, else where one writes", async () => {
@@ -64,21 +68,21 @@ test("in a conversation the keyboard goes on at what waits for an answer, else w
   await field(page).fill("Ask me");
   await field(page).press("Enter");
   await press(page.getByRole("button", { name: "Yes" }));
-  await hasFocus(page.locator("form", { hasText: "Where do you want to stay?" }));
+  await expect.poll(hasFocus(page.locator("form", { hasText: "Where do you want to stay?" })), WAIT).toBe(true);
   await press(page.getByRole("button", { name: "Decline" }).first());
   await page.getByRole("log").getByText("cancelled").waitFor();
-  await hasFocus(field(page));
+  await expect.poll(hasFocus(field(page)), WAIT).toBe(true);
   const edit = page.getByRole("button", { name: "Edit and ask again" });
   await press(edit);
-  await hasFocus(page.getByLabel("Edit your message"));
+  await expect.poll(hasFocus(page.getByLabel("Edit your message")), WAIT).toBe(true);
   await page.keyboard.press("Escape");
-  await hasFocus(field(page));
+  await expect.poll(hasFocus(field(page)), WAIT).toBe(true);
   await page.getByRole("combobox", { name: "Agent" }).selectOption("chat");
   await press(edit);
   await page.getByLabel("Edit your message").fill("Hello");
   await page.getByLabel("Edit your message").press("Enter");
   await page.getByText("2 / 2").waitFor();
-  await hasFocus(field(page));
+  await expect.poll(hasFocus(field(page)), WAIT).toBe(true);
   // Who points somewhere else is left to it.
   await edit.click();
   await page.getByRole("heading", { level: 1 }).click();
@@ -102,14 +106,11 @@ test("who wants less motion sees none that goes on, also while a run does", asyn
   expect(await endless()).toBe(0);
   await page.goto(`${server.url}/#/talk/slow`);
   await press(page.getByRole("button", { name: "Stop" }));
-  await hasFocus(field(page));
+  await expect.poll(hasFocus(field(page)), WAIT).toBe(true);
 });
 
 test("in the reader's own colours what is chosen is framed, and what is not is not", async () => {
   const page = await visit(server.url, { at: "#/connect", forcedColors: "active" });
-  const frame = (element: Locator): Promise<string> => element.evaluate((each) => getComputedStyle(each).outlineStyle);
-  const line = (element: Locator): Promise<string> =>
-    element.evaluate((each) => getComputedStyle(each).borderBottomColor);
   await page.getByRole("link", { name: "Clients" }).waitFor();
   const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   for (const [name, isChosen] of Object.entries({ Clients: true, Agents: false })) {
@@ -155,6 +156,6 @@ test("at the ends of a branch the buttons that led there keep the focus", async 
     await press(button);
     await button.and(page.locator("[aria-disabled=true]")).waitFor();
     await button.press("Enter");
-    await hasFocus(button);
+    await expect.poll(hasFocus(button), WAIT).toBe(true);
   }
 });
