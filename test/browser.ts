@@ -6,7 +6,8 @@ import sparticuz from "@sparticuz/chromium";
 import { chromium } from "playwright-core";
 import type { Browser } from "playwright-core";
 
-/** Starts a browser. Close it when the file has ended. */
-export async function openBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: await sparticuz.executablePath(), args: sparticuz.args, headless: true });
+/** Starts a browser, with settings of its own. Close it when the file has ended. */
+export async function openBrowser(settings: readonly string[] = []): Promise<Browser> {
+  const args = [...sparticuz.args, ...settings];
+  return chromium.launch({ executablePath: await sparticuz.executablePath(), args, headless: true });
 }

@@ -9,6 +9,7 @@ import { HeddleProvider } from "heddle/react";
 import { keptForTab } from "../kept.ts";
 import { ErrorState } from "../ui/error-state.tsx";
 import { Loading } from "../ui/loading.tsx";
+import { setPerson } from "./person.ts";
 import { Server, pageUrl } from "./server.ts";
 import { TokenForm } from "./token-form.tsx";
 import type { Me } from "./api.ts";
@@ -54,7 +55,10 @@ export function ConnectionRoot({ children }: { readonly children: ReactNode }): 
     const gone = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     server.json<Me>("/me", { signal: gone.signal }).then(
-      (me) => setAnswer({ of: server, me }),
+      (me) => {
+        setPerson(me);
+        return setAnswer({ of: server, me });
+      },
       (error: unknown) => {
         if (gone.signal.aborted || !(error instanceof HeddleError)) return;
         setAnswer({ of: server, error });

@@ -29,13 +29,14 @@ export function ThreadHeader({
   const summary = threads?.find((thread) => thread.threadId === threadId);
   const known = summary === undefined ? title : summary.title;
   const name = known ?? (isNew && summary === undefined ? "New conversation" : threadId);
+  const stands = status ?? summary?.status ?? (isNew ? "none" : undefined);
   usePageTitle(`${page}: ${name}`);
   return (
     <header className="page-header">
       <div className="page-title">
         <h1>{name}</h1>
         <p>
-          <StatusBadge status={status ?? summary?.status} />
+          {stands !== undefined && <StatusBadge status={stands} />}
           {name !== threadId && <code>{threadId}</code>}
         </p>
       </div>

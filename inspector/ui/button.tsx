@@ -1,5 +1,5 @@
 /** Buttons, and links that look like them. */
-import type { AnchorHTMLAttributes, ButtonHTMLAttributes, ReactElement } from "react";
+import type { AnchorHTMLAttributes, ButtonHTMLAttributes, ComponentProps, ReactElement } from "react";
 import { Icon } from "./icon.tsx";
 import type { IconName } from "./icon.tsx";
 import "./button.css";
@@ -24,7 +24,7 @@ export function Button({
   className,
   children,
   ...attributes
-}: Look & ButtonHTMLAttributes<HTMLButtonElement>): ReactElement {
+}: Look & ComponentProps<"button">): ReactElement {
   return (
     <button
       type="button"

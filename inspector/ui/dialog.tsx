@@ -1,5 +1,5 @@
 /** A window over the page, until it is answered or given up. */
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 import type { ReactElement, ReactNode } from "react";
 import { IconButton } from "./button.tsx";
 import "./dialog.css";
@@ -15,11 +15,20 @@ export function Dialog({
   readonly children: ReactNode;
 }): ReactElement {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    if (dialog.current?.open === false) dialog.current.showModal();
+  useLayoutEffect(() => {
+    const shown = dialog.current;
+    if (shown?.open === false) shown.showModal();
+    // One that is closed gives the focus back to where it came from; one that is only taken away does not.
+    return () => shown?.close();
   }, []);
   return (
-    <dialog ref={dialog} className="dialog" aria-label={title} onClose={onClose}>
+    // What React does twice to try effects is told late, when it is open again.
+    <dialog
+      ref={dialog}
+      className="dialog"
+      aria-label={title}
+      onClose={() => dialog.current?.open !== true && onClose()}
+    >
       <header>
         <h2>{title}</h2>
         <IconButton icon="close" label="Close" onClick={onClose} />

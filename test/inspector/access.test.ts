@@ -71,6 +71,33 @@ test("another tenant's token shows that tenant's threads, and none of the others
   await page.getByText("Hello from Globex").first().waitFor();
 });
 
+test("who signs in after somebody else in the same tab sees nothing that they wrote or offered; those find it again", async () => {
+  const page = await visit(server.url, { at: "#/talk/of-both?agent=chat" });
+  const field = page.getByLabel("Message", { exact: true });
+  const become = async (key: string): Promise<void> => {
+    await page.getByRole("button", { name: "Use another token" }).click();
+    await signIn(page, key);
+    await field.waitFor();
+  };
+  await signIn(page, KEYS.ada.key);
+  await field.fill("Nobody else is to know");
+  await page.getByRole("button", { name: "Tools" }).click();
+  await page.getByLabel("Name").fill("open_vault");
+  await page.getByLabel("What it does").fill("Opens the vault.");
+  await page.keyboard.press("Enter");
+  await page.getByText("Opens the vault.").waitFor();
+  await page.keyboard.press("Escape");
+  await become(KEYS.bob.key);
+  expect(await field.inputValue()).toBe("");
+  await page.getByRole("button", { name: "Tools", exact: true }).waitFor();
+  await page.reload();
+  await page.getByRole("button", { name: "Tools", exact: true }).waitFor();
+  await field.fill("Of Globex");
+  await become(KEYS.ada.key);
+  expect(await field.inputValue()).not.toBe("Of Globex");
+  await page.getByRole("button", { name: "1 tool" }).waitFor();
+});
+
 test("who may only watch sees everything and is offered nothing that writes", async () => {
   const page = await visit(server.url, { at: `#/talk/${SHOWN.question}` });
   await signIn(page, KEYS.olga.key);

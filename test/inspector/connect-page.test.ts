@@ -129,10 +129,21 @@ test("a test that takes long is given up", async () => {
   answering = Promise.withResolvers();
   onTestFinished(() => answering.resolve());
   const page = await visit(server.url, { at: `#/connect?tab=test&url=${encodeURIComponent(`${agentUrl}/late`)}` });
-  await page.getByRole("button", { name: "Test the agent" }).click();
+  const posted: string[] = [];
+  page.on("request", (request) => posted.push(...(request.url().endsWith("/checks") ? ["check"] : [])));
+  const tester = page.locator("button[type=submit]");
+  await tester.focus();
+  await tester.press("Enter");
   await page.getByText("waiting for the answer to end").waitFor();
-  await page.getByRole("button", { name: "Give up" }).click();
+  await page.getByLabel("Address of the agent").press("Enter");
+  // The keyboard stays where it was, and asks once.
+  await tester.press("Enter");
+  const hasFocus = (): Promise<boolean> => tester.evaluate((button) => button === document.activeElement);
+  expect(await hasFocus()).toBe(true);
+  await page.getByRole("button", { name: "Give up" }).press("Enter");
   await page.getByRole("button", { name: "Test the agent" }).waitFor();
+  expect(await hasFocus()).toBe(true);
+  expect(posted).toEqual(["check"]);
   expect(await page.getByRole("region", { name: "Result" }).count()).toBe(0);
 });
 

@@ -183,3 +183,24 @@ test.each(Object.entries(WITHHELD))("it works %s", async (_where, withhold) => {
   await page.getByRole("link", { name: "Timeline", exact: true }).click();
   await ends(page).first().waitFor();
 });
+
+test("the timeline of a conversation that is in no list has its title and how it stands, and calls it new at no time", async () => {
+  const client = connect(server.url);
+  await client.thread("put-aside").run("chat", "Hello").finished;
+  await client.threads.rename("put-aside", "Put aside");
+  await client.threads.archive("put-aside");
+  client.close();
+  const page = await visit(server.url, { at: "#/connect" });
+  const answered = Promise.withResolvers<void>();
+  await page.route(/\/threads\/put-aside/, async (route) => {
+    await answered.promise;
+    await route.continue();
+  });
+  await page.goto(`${server.url}/#/timeline/put-aside`);
+  const head = page.locator(".page-header");
+  await head.getByRole("heading", { level: 1, name: "put-aside" }).waitFor();
+  expect(await head.getByText("New", { exact: true }).count()).toBe(0);
+  answered.resolve();
+  await head.getByRole("heading", { level: 1, name: "Put aside" }).waitFor();
+  await head.getByText("Finished", { exact: true }).waitFor();
+});

@@ -9,6 +9,7 @@ import type { RunSummary, ThreadDetails } from "heddle/client";
 import { lineageOf } from "../../runs/lineage.ts";
 import type { RunFacts } from "../../runs/run-facts.ts";
 import { formatDuration } from "../../ui/format.ts";
+import { scaled } from "../../ui/scaled.ts";
 import { StatusBadge } from "../../ui/status-badge.tsx";
 import { TimeAgo } from "../../ui/time-ago.tsx";
 import { layoutRuns } from "./graph-layout.ts";
@@ -16,7 +17,7 @@ import type { Graph, Placed } from "./graph-layout.ts";
 import { counted, tokensOf } from "./run-words.ts";
 import "./run-graph.css";
 
-const ROW = 58;
+const ROW = scaled(58);
 const LEFT = 18;
 const MAX_GUTTER = 240;
 /** On a narrow screen the words come first. */

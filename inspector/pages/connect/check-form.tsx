@@ -27,11 +27,18 @@ export function CheckForm(): ReactElement {
   const [header, setHeader] = useState({ name: "", value: "" });
   const [message, setMessage] = useState("");
   const [progress, setProgress] = useState<Progress>({ kind: "idle" });
+  const isBusy = progress.kind === "busy";
   const asking = useRef<AbortController>(undefined);
+  const tester = useRef<HTMLButtonElement>(null);
+  const giveUp = (): void => {
+    asking.current?.abort();
+    tester.current?.focus();
+  };
   useEffect(() => () => asking.current?.abort(), []);
   if (!me.mayCheck) return <NotAllowed />;
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
+    if (isBusy) return;
     const gone = new AbortController();
     asking.current = gone;
     setGiven(url);
@@ -46,7 +53,6 @@ export function CheckForm(): ReactElement {
       else if (error instanceof HeddleError) setProgress({ kind: "failed", error });
     }
   };
-  const isBusy = progress.kind === "busy";
   return (
     <div className="connect-check">
       <form className="connect-form" onSubmit={(event) => void submit(event)}>
@@ -74,10 +80,10 @@ export function CheckForm(): ReactElement {
           />
         </label>
         <div className="connect-form-actions" data-wide>
-          <Button kind="primary" icon="play" type="submit" disabled={isBusy}>
+          <Button kind="primary" icon="play" type="submit" ref={tester} aria-disabled={isBusy}>
             {isBusy ? "Testing…" : "Test the agent"}
           </Button>
-          {isBusy && <Button onClick={() => asking.current?.abort()}>Give up</Button>}
+          {isBusy && <Button onClick={giveUp}>Give up</Button>}
         </div>
       </form>
       <div aria-live="polite">

@@ -1,5 +1,5 @@
 /**
- * What was written and not sent, by conversation. It is kept apart from the page: looking at another page, or signing in again,
+ * What was written and not sent, by who wrote it and in which conversation. It is kept apart from the page: looking at another page, or signing in again,
  * loses none of it, and what comes back or is read meanwhile is found there.
  */
 import type { Attachment } from "./attachments.ts";
@@ -20,15 +20,15 @@ const listeners = new Set<() => void>();
 /** Whether nothing is written. */
 export const isBlank = ({ text, attachments }: MessageDraft): boolean => text === "" && attachments.length === 0;
 
-/** What was written in a conversation: the same object until it is changed. */
-export const draftIn = (threadId: string): MessageDraft => drafts.get(threadId) ?? NOTHING;
+/** What was written: the same object until it is changed. */
+export const draftIn = (key: string): MessageDraft => drafts.get(key) ?? NOTHING;
 
 /** Changes what is written; nothing at all is not kept. */
-export function changeDraft(threadId: string, change: (before: MessageDraft) => Partial<MessageDraft>): void {
-  const before = draftIn(threadId);
+export function changeDraft(key: string, change: (before: MessageDraft) => Partial<MessageDraft>): void {
+  const before = draftIn(key);
   const draft = { ...before, ...change(before) };
-  if (isBlank(draft) && draft.reading === 0) drafts.delete(threadId);
-  else drafts.set(threadId, draft);
+  if (isBlank(draft) && draft.reading === 0) drafts.delete(key);
+  else drafts.set(key, draft);
   for (const listener of listeners) listener();
 }
 

@@ -1,10 +1,11 @@
 /**
- * Tools that whoever sits here offers to agents, and executes by hand. They go with every run of this tab. A call to one waits
+ * Tools that whoever sits here offers to agents, and executes by hand. They go with every run of theirs in this tab. A call to one waits
  * here until its card is answered; the client posts the result.
  */
 import { useSyncExternalStore } from "react";
 import type { PendingToolCall } from "heddle/client";
 import { keptForTab } from "../../kept.ts";
+import { person } from "../../server/person.ts";
 
 /** A tool that is offered. */
 export interface OfferedTool {
@@ -14,7 +15,7 @@ export interface OfferedTool {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-const KEY = "heddle-offered-tools";
+const keyOf = (who: string): string => `heddle-offered-tools${who}`;
 const listeners = new Set<() => void>();
 const waiting = new Map<
   string,
@@ -24,22 +25,26 @@ const waiting = new Map<
 const isTool = (value: unknown): value is OfferedTool =>
   typeof Object(value).name === "string" && typeof Object(value).description === "string";
 
-function kept(): readonly OfferedTool[] {
+function kept(who: string): readonly OfferedTool[] {
   try {
-    const list: unknown = JSON.parse(keptForTab.get(KEY) ?? "[]");
+    const list: unknown = JSON.parse(keptForTab.get(keyOf(who)) ?? "[]");
     return Array.isArray(list) ? list.filter(isTool) : [];
   } catch {
     return [];
   }
 }
 
-let offered: readonly OfferedTool[] | undefined;
+let offered: { readonly who: string; readonly tools: readonly OfferedTool[] } | undefined;
 
-const current = (): readonly OfferedTool[] => (offered ??= kept());
+function current(): readonly OfferedTool[] {
+  const who = person();
+  if (offered?.who !== who) offered = { who, tools: kept(who) };
+  return offered.tools;
+}
 
 function change(tools: readonly OfferedTool[]): void {
-  offered = tools;
-  keptForTab.set(KEY, JSON.stringify(tools));
+  offered = { who: person(), tools };
+  keptForTab.set(keyOf(offered.who), JSON.stringify(tools));
   for (const listener of listeners) listener();
 }
 

@@ -65,7 +65,7 @@ function PendingCall({
     onGive({ toolCallId, content: error, error });
   };
   return (
-    <form className="talk-question" onSubmit={submit}>
+    <form className="talk-question" tabIndex={-1} onSubmit={submit}>
       <fieldset disabled={isGiven || readOnly !== undefined}>
         <legend>
           The agent calls <code>{name}</code>, which is left to you

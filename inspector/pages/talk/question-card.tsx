@@ -63,7 +63,7 @@ function QuestionCard({ interrupt }: { readonly interrupt: Interrupt }): ReactEl
     void (isApproval && !isExpired ? answer(id, { ...Object(others), approved: false }) : decline(id));
   };
   return (
-    <form className="talk-question" data-reason={reason} onSubmit={submit}>
+    <form className="talk-question" tabIndex={-1} data-reason={reason} onSubmit={submit}>
       <fieldset disabled={isClosed}>
         <legend>{message}</legend>
         {argumentFields.length === 0 && args !== undefined && <Values value={args} plain />}

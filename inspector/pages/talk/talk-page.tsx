@@ -31,6 +31,7 @@ import { tourOf } from "./tour.ts";
 import { useFacts } from "./use-facts.ts";
 import type { Facts } from "./use-facts.ts";
 import { useTitle } from "./use-title.ts";
+import { useKeptFocus } from "./use-kept-focus.ts";
 import { useTour } from "./use-tour.ts";
 import { Welcome } from "./welcome.tsx";
 import "./talk-page.css";
@@ -93,7 +94,7 @@ function Head({ threadId, facts }: { readonly threadId: string; readonly facts: 
       page="Talk"
       title={facts.title}
       isNew={facts.isKnown && newest.runId === undefined}
-      status={pendingToolCalls.length > 0 ? "interrupted" : status}
+      status={pendingToolCalls.length > 0 ? "interrupted" : newest.runId === undefined ? undefined : status}
     >
       <Button small icon="state" aria-pressed={isOpen} onClick={() => setState(isOpen ? "" : "open")}>
         State
@@ -133,10 +134,11 @@ function Room({ agents, agent, missing, facts }: RoomProps): ReactElement {
   // Who may not write cannot do what the tour proposes.
   const isTouring = readOnly === undefined && tour.place !== undefined && steps.length > 0;
   const isStateOpen = state === "open";
+  const room = useKeptFocus();
   const [isTooling, setTooling] = useState(false);
   const onTour = isTouring || readOnly !== undefined ? undefined : () => tour.begin(messageIds.length === 0);
   return (
-    <div className="talk-room" data-side={isTouring || isStateOpen}>
+    <div ref={room} className="talk-room" data-side={isTouring || isStateOpen}>
       <div className="talk-main">
         {missing !== undefined && <MissingAgentNotice missing={missing} instead={agent?.name} />}
         <Conversation

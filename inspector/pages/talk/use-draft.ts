@@ -3,6 +3,7 @@
  * something else was written meanwhile.
  */
 import { useMemo, useSyncExternalStore } from "react";
+import { person } from "../../server/person.ts";
 import { say, sayFailure } from "../../ui/toast.tsx";
 import { attachmentOf, refusalOf } from "./attachments.ts";
 import { changeDraft, draftIn, isBlank, onDraft } from "./drafts.ts";
@@ -19,35 +20,37 @@ export interface DraftActions {
 
 /** What is being written in a conversation. */
 export function useDraft(threadId: string): MessageDraft & DraftActions {
-  const draft = useSyncExternalStore(onDraft, () => draftIn(threadId));
-  const actions = useMemo(() => actionsOf(threadId), [threadId]);
+  // Whoever signs in after somebody does not see what they wrote, in a conversation of the same name neither.
+  const key = JSON.stringify([person(), threadId]);
+  const draft = useSyncExternalStore(onDraft, () => draftIn(key));
+  const actions = useMemo(() => actionsOf(key), [key]);
   return { ...draft, ...actions };
 }
 
-const actionsOf = (threadId: string): DraftActions => ({
-  setText: (text) => changeDraft(threadId, () => ({ text })),
+const actionsOf = (draft: string): DraftActions => ({
+  setText: (text) => changeDraft(draft, () => ({ text })),
   add: (files) => {
     const tried = Array.from(files, (file) => ({ file, refusal: refusalOf(file) }));
     for (const { refusal } of tried) if (refusal !== undefined) say(refusal, { failure: true });
     void read(
-      threadId,
+      draft,
       tried.flatMap(({ file, refusal }) => (refusal === undefined ? [file] : [])),
     );
   },
   remove: (key) =>
-    changeDraft(threadId, ({ attachments }) => ({ attachments: attachments.filter((each) => each.key !== key) })),
+    changeDraft(draft, ({ attachments }) => ({ attachments: attachments.filter((each) => each.key !== key) })),
   take: () => {
-    const { text, attachments } = draftIn(threadId);
-    changeDraft(threadId, () => ({ text: "", attachments: [] }));
-    return () => changeDraft(threadId, (now) => (isBlank(now) ? { text, attachments } : {}));
+    const { text, attachments } = draftIn(draft);
+    changeDraft(draft, () => ({ text: "", attachments: [] }));
+    return () => changeDraft(draft, (now) => (isBlank(now) ? { text, attachments } : {}));
   },
 });
 
 /** Never rejects. */
-async function read(threadId: string, files: readonly File[]): Promise<void> {
-  changeDraft(threadId, ({ reading }) => ({ reading: reading + files.length }));
+async function read(draft: string, files: readonly File[]): Promise<void> {
+  changeDraft(draft, ({ reading }) => ({ reading: reading + files.length }));
   for (const result of await Promise.allSettled(files.map(attachmentOf))) {
-    changeDraft(threadId, ({ attachments, reading }) => ({
+    changeDraft(draft, ({ attachments, reading }) => ({
       reading: reading - 1,
       ...(result.status === "fulfilled" && { attachments: [...attachments, result.value] }),
     }));

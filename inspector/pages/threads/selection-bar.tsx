@@ -9,11 +9,11 @@ import type { Rights } from "./thread-row.tsx";
 interface BarActions {
   readonly chosen: readonly ThreadSummary[];
   readonly rights: Rights;
-  readonly setSelected: (ids: ReadonlySet<string>) => void;
   readonly onRename: (thread: ThreadSummary) => void;
   readonly onArchive: (archived: boolean) => void;
   readonly onExport: () => void;
   readonly onDelete: () => void;
+  readonly onClear: () => void;
 }
 
 /** The head of the list. */
@@ -23,7 +23,10 @@ export function SelectionBar({
   rights,
   setSelected,
   ...actions
-}: BarActions & { readonly threads: readonly ThreadSummary[] }): ReactElement {
+}: BarActions & {
+  readonly threads: readonly ThreadSummary[];
+  readonly setSelected: (ids: ReadonlySet<string>) => void;
+}): ReactElement {
   const [first] = chosen;
   return (
     <div className="threads-head" data-plain={!rights.mayChange}>
@@ -42,7 +45,7 @@ export function SelectionBar({
           />
         </label>
       )}
-      {first === undefined ? <Columns /> : <Selected {...{ chosen, rights, setSelected }} {...actions} />}
+      {first === undefined ? <Columns /> : <Selected {...{ chosen, rights }} {...actions} />}
     </div>
   );
 }
@@ -58,7 +61,7 @@ function Columns(): ReactElement {
   );
 }
 
-function Selected({ chosen, rights, setSelected, ...actions }: BarActions): ReactElement {
+function Selected({ chosen, rights, ...actions }: BarActions): ReactElement {
   const [first, second] = chosen;
   const only = second === undefined ? first : undefined;
   return (
@@ -96,7 +99,7 @@ function Selected({ chosen, rights, setSelected, ...actions }: BarActions): Reac
       <Button small kind="danger" icon="trash" onClick={actions.onDelete}>
         Delete
       </Button>
-      <Button small kind="quiet" onClick={() => setSelected(new Set())}>
+      <Button small kind="quiet" onClick={actions.onClear}>
         Clear
       </Button>
     </div>

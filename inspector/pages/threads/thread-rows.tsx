@@ -70,6 +70,10 @@ export function ThreadRows({ list, threads, rights }: RowsProps): ReactElement {
         onArchive={(archived) => void archive(chosen, archived)}
         onExport={() => void exportAll(all, chosen)}
         onDelete={() => setDoomed(chosen)}
+        onClear={() => {
+          setSelected(new Set());
+          focusSoon(current);
+        }}
       />
       <ul
         ref={rows}

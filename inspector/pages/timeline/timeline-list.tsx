@@ -8,6 +8,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import type { RunSummary } from "heddle/client";
 import { formatCount } from "../../ui/format.ts";
 import { Button } from "../../ui/button.tsx";
+import { scaled } from "../../ui/scaled.ts";
 import type { Group } from "./timeline-group.ts";
 import { TimelineRow, rowId } from "./timeline-row.tsx";
 import { levelOf } from "./timeline-rows.ts";
@@ -18,9 +19,9 @@ import type { Axis } from "./waterfall.tsx";
 import "./timeline-list.css";
 
 /** How high a row is, and the head; on touch screens rows are higher. */
-const ROW_PX = 28;
-const TOUCH_ROW_PX = 40;
-const HEAD_PX = 30;
+const ROW_PX = scaled(28);
+const TOUCH_ROW_PX = scaled(40);
+const HEAD_PX = scaled(30);
 /** So many rows are kept at least to be drawn anew. */
 const MIN_POOL = 64;
 /** So near to its end a list counts as being there. */

@@ -18,19 +18,25 @@ export function TransportBar({
   readonly count: number;
 }): ReactElement {
   const { place, go, isPlaying, toggle, speed, setSpeed } = playhead;
+  // At the ends the buttons lead nowhere, and keep the focus of whoever got there by them.
   return (
     <div className="travel-transport" role="toolbar" aria-label="Go through the events">
       <div className="travel-group">
-        <IconButton icon="first" label="First event" disabled={place <= 0} onClick={() => go(0)} />
-        <IconButton icon="back" label="Previous event" disabled={place <= 0} onClick={() => go(place - 1)} />
+        <IconButton icon="first" label="First event" aria-disabled={place <= 0} onClick={() => go(0)} />
+        <IconButton icon="back" label="Previous event" aria-disabled={place <= 0} onClick={() => go(place - 1)} />
         <IconButton
           icon={isPlaying ? "pause" : "play"}
           label={isPlaying ? "Pause" : "Play"}
           className="travel-play"
           onClick={toggle}
         />
-        <IconButton icon="forward" label="Next event" disabled={place >= count - 1} onClick={() => go(place + 1)} />
-        <IconButton icon="last" label="Last event" disabled={place >= count - 1} onClick={() => go(count - 1)} />
+        <IconButton
+          icon="forward"
+          label="Next event"
+          aria-disabled={place >= count - 1}
+          onClick={() => go(place + 1)}
+        />
+        <IconButton icon="last" label="Last event" aria-disabled={place >= count - 1} onClick={() => go(count - 1)} />
       </div>
       <p className="travel-position">
         Event <strong>{formatCount(place + 1)}</strong> of {formatCount(count)}
