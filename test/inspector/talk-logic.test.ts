@@ -406,6 +406,8 @@ describe("attachments", () => {
     expect(base64Of(bytes.buffer)).toBe(Buffer.from(bytes).toString("base64"));
     expect(refusalOf({ name: "a.png", size: 4_000_000 })).toBeUndefined();
     expect(refusalOf({ name: "a.png", size: 5_200_000 })).toContain("a.png is 5.2 MB");
+    expect(refusalOf({ name: "b.png", size: 4_000_000 }, 7_000_000)).toBeUndefined();
+    expect(refusalOf({ name: "b.png", size: 4_000_000 }, 7_000_001)).toContain("more than 11 MB in one message");
   });
 
   it("go behind the text, which may be missing, and have a name", () => {

@@ -76,6 +76,21 @@ test("files are attached by the button, shown, taken back, sent and seen; others
   expect(await page.getByRole("link", { name: "a.txt" }).getAttribute("download")).toBe("a.txt");
 });
 
+test("as many files as a server takes are sent in one message, and no more are attached", async () => {
+  const page = await talkTo("attaching");
+  const files = ["one", "two", "three", "four"].map((name) => ({
+    name: `${name}.bin`,
+    mimeType: "application/octet-stream",
+    buffer: Buffer.alloc(3_600_000),
+  }));
+  await page.locator("input[type=file]").setInputFiles(files);
+  await page.getByText("With four.bin there would be more than 11 MB in one message: send it in another.").waitFor();
+  await page.getByRole("button", { name: "Remove three.bin" }).waitFor();
+  await say(page, "Keep these");
+  const each = "document application/octet-stream";
+  await page.getByText(`You sent: text, ${each}, ${each}, ${each}.`).waitFor();
+});
+
 test("questions of every form are answered together, when all are", async () => {
   const page = await talkTo("asking");
   await say(page, "Go");

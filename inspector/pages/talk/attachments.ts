@@ -5,6 +5,8 @@ import { formatBytes } from "../../ui/format.ts";
 
 /** Larger files are refused: a message and all that is in it is kept in the log for ever. */
 export const MAX_FILE_BYTES = 4_000_000;
+/** All of a message together: in base64, with its text, they fit into the 16 MiB that a server takes by default. */
+const MAX_FILES_BYTES = 11_000_000;
 
 /** A file that is going to be sent. */
 export interface Attachment {
@@ -22,11 +24,21 @@ export function partTypeOf(mimeType: string): MediaPart["type"] {
   return kind === "image" || kind === "audio" || kind === "video" ? kind : "document";
 }
 
-/** Why a file cannot be attached; undefined where it can. */
-export const refusalOf = ({ name, size }: { readonly name: string; readonly size: number }): string | undefined =>
-  size > MAX_FILE_BYTES
-    ? `${name} is ${formatBytes(size)}. Files up to ${formatBytes(MAX_FILE_BYTES)} can be attached: send a link instead.`
+/** Why a file cannot be attached beside what is; undefined where it can. */
+export function refusalOf(
+  { name, size }: { readonly name: string; readonly size: number },
+  heldBytes = 0,
+): string | undefined {
+  if (size > MAX_FILE_BYTES)
+    return `${name} is ${formatBytes(size)}. Files up to ${formatBytes(MAX_FILE_BYTES)} can be attached: send a link instead.`;
+  return heldBytes + size > MAX_FILES_BYTES
+    ? `With ${name} there would be more than ${formatBytes(MAX_FILES_BYTES)} in one message: send it in another.`
     : undefined;
+}
+
+/** How many bytes are attached. */
+export const bytesOf = (attachments: readonly Attachment[]): number =>
+  attachments.reduce((sum, { part: { source } }) => sum + (source.value.length * 3) / 4, 0);
 
 /** Reads a file. */
 export async function attachmentOf(file: File): Promise<Attachment> {

@@ -5,7 +5,7 @@
 import { useMemo, useSyncExternalStore } from "react";
 import { person } from "../../server/person.ts";
 import { say, sayFailure } from "../../ui/toast.tsx";
-import { attachmentOf, refusalOf } from "./attachments.ts";
+import { attachmentOf, bytesOf, refusalOf } from "./attachments.ts";
 import { changeDraft, draftIn, isBlank, onDraft } from "./drafts.ts";
 import type { MessageDraft } from "./drafts.ts";
 
@@ -30,12 +30,18 @@ export function useDraft(threadId: string): MessageDraft & DraftActions {
 const actionsOf = (draft: string): DraftActions => ({
   setText: (text) => changeDraft(draft, () => ({ text })),
   add: (files) => {
-    const tried = Array.from(files, (file) => ({ file, refusal: refusalOf(file) }));
-    for (const { refusal } of tried) if (refusal !== undefined) say(refusal, { failure: true });
-    void read(
-      draft,
-      tried.flatMap(({ file, refusal }) => (refusal === undefined ? [file] : [])),
-    );
+    const taken: File[] = [];
+    let heldBytes = bytesOf(draftIn(draft).attachments);
+    for (const file of files) {
+      const refusal = refusalOf(file, heldBytes);
+      if (refusal !== undefined) {
+        say(refusal, { failure: true });
+        continue;
+      }
+      taken.push(file);
+      heldBytes += file.size;
+    }
+    void read(draft, taken);
   },
   remove: (key) =>
     changeDraft(draft, ({ attachments }) => ({ attachments: attachments.filter((each) => each.key !== key) })),
