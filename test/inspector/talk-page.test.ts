@@ -86,6 +86,7 @@ test("as many files as a server takes are sent in one message, and no more are a
   await page.locator("input[type=file]").setInputFiles(files);
   await page.getByText("With four.bin there would be more than 11 MB in one message: send it in another.").waitFor();
   await page.getByRole("button", { name: "Remove three.bin" }).waitFor();
+  expect(await page.getByRole("button", { name: "Remove four.bin" }).count()).toBe(0);
   await say(page, "Keep these");
   const each = "document application/octet-stream";
   await page.getByText(`You sent: text, ${each}, ${each}, ${each}.`).waitFor();
