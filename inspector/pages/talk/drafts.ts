@@ -1,6 +1,6 @@
 /**
- * What was written and not sent, by who wrote it and in which conversation. It is kept apart from the page: looking at another page, or signing in again,
- * loses none of it, and what comes back or is read meanwhile is found there.
+ * What was written and not sent, by who wrote it and in which conversation. It is kept apart from the page: looking at another
+ * page, or signing in again, loses none of it, and what comes back or is read meanwhile is found there.
  */
 import type { Attachment } from "./attachments.ts";
 

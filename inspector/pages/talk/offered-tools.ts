@@ -1,6 +1,6 @@
 /**
- * Tools that whoever sits here offers to agents, and executes by hand. They go with every run of theirs in this tab. A call to one waits
- * here until its card is answered; the client posts the result.
+ * Tools that whoever sits here offers to agents, and executes by hand. They go with every run of theirs in this tab. A call to
+ * one waits here until its card is answered; the client posts the result.
  */
 import { useSyncExternalStore } from "react";
 import type { PendingToolCall } from "heddle/client";

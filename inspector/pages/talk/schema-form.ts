@@ -26,13 +26,16 @@ export interface FormField {
 /** What is written in the fields, by name. */
 export type Draft = Readonly<Record<string, string | boolean>>;
 
-/** A value as an object; anything else has no members. Names that every object has, such as `constructor`, are members only of who says so. */
+/**
+ * A value as an object; anything else has no members. Names that every object has, such as `constructor`, are members only of
+ * who says so.
+ */
 export const membersOf = (value: unknown): Members => ({
   __proto__: null,
   ...(typeof value === "object" && value !== null && !Array.isArray(value) ? value : {}),
 });
 
-/** A value in a line: a list as its items, an object as JSON, since what turns objects into text may be a member of its own there. */
+/** A value in a line: a list as its items, an object as JSON, since `toString` may be a member of its own there. */
 export const wordOf = (value: unknown): string => {
   if (Array.isArray(value)) return value.map(wordOf).join(", ");
   return typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");

@@ -70,8 +70,10 @@ const ENDS: readonly Event["type"][] = ["TOOL_CALL_RESULT", "RUN_FINISHED", "RUN
 
 /** The newest event of some types that is directly in a group: notes and opaque values may come behind its end. */
 function lastOf(index: TimelineIndex, { items }: Group, types: readonly Event["type"][]): Event | undefined {
-  const events = items.map((item) => (typeof item === "number" ? index.entries[item]?.event : undefined));
-  return events.findLast((event) => event !== undefined && types.includes(event.type));
+  const eventOf = (item: Group | number): Event | undefined =>
+    typeof item === "number" ? index.entries[item]?.event : undefined;
+  const last = items.findLast((item) => types.some((type) => type === eventOf(item)?.type));
+  return last === undefined ? undefined : eventOf(last);
 }
 
 function Content({ group, index }: { readonly group: Group; readonly index: TimelineIndex }): ReactElement | null {
