@@ -327,8 +327,8 @@ describe("surfaces", () => {
     expect(rows(both, tell("/rows/1/name", "c"))).toEqual(["a", "c"]);
     expect(rows(both, tell("/rows", [{ name: "d" }]))).toEqual(["d"]);
     expect(rows(both, tell("/rows/2", { name: "c" }))).toEqual(["a", "b", "c"]);
-    // No list of that length is made.
-    expect(rows(both, tell("/rows/4294967294", { name: "c" }), tell("/rows/1/name", "d"))).toBeDefined();
+    for (const nowhere of ["/rows/3", "/rows/4294967294", "/rows/length", "/rows/-"])
+      expect(rows(both, tell(nowhere, { name: "c" }), tell("/rows/1/name", "d"))).toEqual(["a", "d"]);
     expect(rows(both, tell("/", {}))).toEqual([]);
   });
 

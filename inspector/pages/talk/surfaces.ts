@@ -98,13 +98,13 @@ function entriesOf(contents: unknown): unknown {
 const stepsOf = (path: unknown): readonly string[] =>
   typeof path === "string" ? path.split("/").filter((step) => step !== "") : [];
 
-/** What is told takes the place of what was there. */
+/** What is told takes the place of what was there; a list gets no holes. */
 function put(data: unknown, path: unknown, value: unknown): unknown {
   const [first, ...others] = stepsOf(path);
   if (first === undefined) return value;
-  const place = Array.isArray(data) && /^\d+$/.test(first) ? Number(first) : Infinity;
-  if (Array.isArray(data) && place <= data.length) {
-    return data.toSpliced(place, 1, put(data[place], others.join("/"), value));
+  if (Array.isArray(data)) {
+    const place = /^\d+$/.test(first) ? Number(first) : Infinity;
+    return place > data.length ? data : data.toSpliced(place, 1, put(data[place], others.join("/"), value));
   }
   const members = membersOf(data);
   return { ...members, [first]: put(members[first], others.join("/"), value) };
